@@ -139,7 +139,7 @@ export const texts = {
       what: {
         wallet: 'signs for you',
         card: 'buys credits',
-        x402: 'pays single uploads',
+        x402: 'pays per upload',
         payment: 'sells credits',
         upload: 'takes your files',
         bundle: 'pack files together',
@@ -191,7 +191,8 @@ export const texts = {
       wallet: {
         title: 'Get a wallet',
         text: 'It signs for you and holds your credits.',
-        local: 'Use one with play money',
+        localText: 'It signs for you. The play wallets have coins and credits in them.',
+        local: 'Take a play wallet',
         action: 'Connect a wallet',
         others: 'Other wallets',
       },
@@ -202,7 +203,7 @@ export const texts = {
         action: 'Buy credits',
       },
       upload: {
-        title: 'Upload something',
+        title: 'Upload a file',
         text: 'Drop a file or a folder. It is there at once, and for good once it is in a block.',
         action: 'Upload',
       },
@@ -214,7 +215,7 @@ export const texts = {
       open: {
         title: 'Open it',
         text: 'As everybody in the world would see it.',
-        waits: 'Upload something first.',
+        waits: 'Once you have uploaded something.',
         action: 'Open',
       },
     },

@@ -44,7 +44,7 @@ describe("the console's start page and frame", { skip: noChromium }, () => {
   });
 
   test('a local wallet is one click away, and its steps stay ticked off after a reload', async () => {
-    await tab.page.getByRole('button', { name: 'Use one with play money' }).click();
+    await tab.page.getByRole('button', { name: 'Take a play wallet' }).click();
     const done = (step: string) => tab.page.getByRole('heading', { name: `${step} (done)` });
     await done('Get a wallet').waitFor();
     await done('Get credits').waitFor();
