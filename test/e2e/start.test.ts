@@ -142,9 +142,9 @@ describe('turnpike start', () => {
   });
 
   test('an unknown surface or command is refused with the usage', () => {
-    assert.equal(turnpike(['start', 'moon']).status, 2);
+    assert.equal(turnpike(['start', 'moon']).status, 64);
     const unknown = turnpike(['fly']);
-    assert.equal(unknown.status, 2);
+    assert.equal(unknown.status, 64);
     assert.match(unknown.stderr, /there is no command "fly"/);
   });
 });
