@@ -62,7 +62,7 @@ function SearchBox() {
         <button
           type="button"
           class="palette-button"
-          aria-label={texts.shell.palette}
+          aria-label={`${texts.shell.palette} ${texts.shell.paletteKey}`}
           aria-keyshortcuts="Control+K Meta+K"
           aria-haspopup="dialog"
           title={texts.shell.palette}
