@@ -376,7 +376,7 @@ export const texts = {
     },
   },
   upload: {
-    note: 'Store files for good. You pay once, with credits; small files are free.',
+    note: 'Store files for good. You pay once, with credits.',
     parts: 'Parts of upload',
     fresh: 'New upload',
     history: 'History',
@@ -447,8 +447,9 @@ export const texts = {
     cost: 'Cost',
     costFree: 'Nothing',
     costAbout: (price: string) => `about ${price}`,
-    costNote: (free: string) =>
-      `Items up to ${free} are free; each file is one item with about 1 KiB around it.`,
+    costNote: 'Each file is stored as an item of its own, with about 1 KiB around it.',
+    freeNote: (free: string) => `Items up to ${free} are free.`,
+    inDollars: (dollars: string) => `about ${dollars}`,
     wallet: 'Wallet',
     balance: 'Your credits',
     afterwards: 'Afterwards',
@@ -473,6 +474,7 @@ export const texts = {
     nothingDone: 'Nothing was stored',
     progress: (sent: number, files: number, sentBytes: string, bytes: string) =>
       `${sent} of ${files} sent, ${sentBytes} of ${bytes}`,
+    whole: 'All files',
     timeLeft: (time: string) => `about ${time} left`,
     offline: 'This device is offline. The upload goes on by itself when it is back.',
     pauseAll: 'Pause all',
@@ -532,6 +534,8 @@ export const texts = {
       permanent: 'On the chain, confirmed so often that it stays.',
     },
     receipt: 'Receipt',
+    file: 'File',
+    asJson: 'The receipt itself',
     receiptOf: (name: string) => `Receipt of ${name}`,
     receiptNote:
       'Keep it: it proves that the service took the file in, and by which block it must be stored.',

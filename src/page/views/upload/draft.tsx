@@ -3,11 +3,11 @@ import { useSignal } from '@preact/signals';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Card, Columns, Fact, Facts } from '../../kit/card.tsx';
 import { Checkbox, Select } from '../../kit/form.tsx';
-import { formatBytes, formatCredits } from '../../kit/format.ts';
+import { formatBytes, formatCredits, formatDollars } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
 import type { Column } from '../../kit/table.tsx';
 import { Amount, Badge, Bytes, Id } from '../../kit/value.tsx';
-import { balanceOf } from '../../services/payment.ts';
+import { balanceOf, rates } from '../../services/payment.ts';
 import { texts } from '../../texts.ts';
 import { openWalletChooser, type Wallet, wallet } from '../../wallet/wallet.ts';
 import { DropZone } from './choose.tsx';
@@ -235,19 +235,24 @@ function Folder() {
 function Paying({ cost }: { readonly cost: Cost }) {
   const chosen = wallet.value;
   const { winc, isExact } = cost.total;
+  const { freeBytes } = cost.terms;
   const text = formatCredits(winc);
   const missing = entries.value.filter(({ key }) => !hasFile(key)).length;
   const canStart = !cost.hasTooLarge && missing === 0;
   return (
     <>
       <Facts>
-        <Fact label={words.cost}>
+        <Fact label={words.price}>
           {winc === 0n ? (
             <strong>{words.costFree}</strong>
           ) : (
-            <strong class="number">{isExact ? text : words.costAbout(text)}</strong>
+            <>
+              <strong class="number">{isExact ? text : words.costAbout(text)}</strong> <Dollars winc={winc} />
+            </>
           )}
-          <p class="soft">{words.costNote(formatBytes(cost.terms.freeBytes))}</p>
+          <p class="soft">
+            {words.costNote} {freeBytes > 0 && words.freeNote(formatBytes(freeBytes))}
+          </p>
         </Fact>
         {chosen !== undefined && (
           <Fact label={words.wallet}>
@@ -272,13 +277,23 @@ function Paying({ cost }: { readonly cost: Cost }) {
       ) : (
         <>
           {chosen.source === 'injected' && <p class="soft">{words.promptsNote(cost.items)}</p>}
-          <Button kind="primary" disabled={!canStart} onClick={() => void start()}>
-            {words.start(entries.value.length)}
-          </Button>
+          <div class="actions upload-next">
+            <Button kind="primary" disabled={!canStart} onClick={() => void start()}>
+              {words.start(entries.value.length)}
+            </Button>
+          </div>
         </>
       )}
     </>
   );
+}
+
+/** At the rate that credits are bought for now. */
+function Dollars({ winc }: { readonly winc: bigint }) {
+  const { value } = useLoad(rates, []);
+  const perWinc = (value?.fiat.usd ?? 0) / (value?.winc ?? 1);
+  if (!(perWinc > 0)) return null;
+  return <span class="soft">{words.inDollars(formatDollars(Number(winc) * perWinc))}</span>;
 }
 
 const balanceEveryMs = 5_000;

@@ -13,7 +13,7 @@ import { kept } from '../../services/kept.ts';
 import * as uploadService from '../../services/upload.ts';
 import { texts } from '../../texts.ts';
 import { needWallet, WalletRefused } from '../../wallet/wallet.ts';
-import { afterReload, isWorking, newEntry, type SignedUpload, type UploadEntry } from './engine/entry.ts';
+import { afterReload, newEntry, type SignedUpload, type UploadEntry } from './engine/entry.ts';
 import { likelyIndex, type ManifestPlan, sentIds, writeManifest } from './engine/manifest.ts';
 import { OtherFile, type SignOptions, UploadQueue } from './engine/queue.ts';
 import { type FoundFile, takeFiles } from './engine/take-files.ts';
@@ -385,9 +385,6 @@ function sleep(ms: number, abort: AbortSignal): Promise<void> {
     abort.addEventListener('abort', stop, { once: true });
   });
 }
-
-/** Whether something is under way: for who looks at another section. */
-export const isUploading = (): boolean => entries.value.some(isWorking);
 
 restore()
   .catch(cannotKeep)
