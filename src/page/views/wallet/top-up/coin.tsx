@@ -126,7 +126,15 @@ function Send({ of: wallet, info: { addresses } }: Props) {
 }
 
 /** For a transaction that was sent elsewhere, or whose tab was closed too early. */
-function Report({ wallet, token, symbol }: { readonly wallet: Wallet; readonly token: string; readonly symbol: string }) {
+function Report({
+  wallet,
+  token,
+  symbol,
+}: {
+  readonly wallet: Wallet;
+  readonly token: string;
+  readonly symbol: string;
+}) {
   const [id, setId] = useState('');
   return (
     <Card title={words.reportTitle}>

@@ -41,7 +41,9 @@ export function PurchasePage({ id, place }: Props) {
               action={<LinkButton href="/wallet/top-up">{words.title}</LinkButton>}
             />
           ) : (
-            <Card tone={purchase.state === 'credited' ? 'good' : purchase.state === 'failed' ? 'bad' : 'neutral'}>
+            <Card
+              tone={purchase.state === 'credited' ? 'good' : purchase.state === 'failed' ? 'bad' : 'neutral'}
+            >
               <output>{sayState(purchase, hasLeft)}</output>
               <Timeline steps={stepsOf(purchase)} />
               <Details of={purchase} />
