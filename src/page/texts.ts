@@ -577,10 +577,10 @@ export const texts = {
     useLent: 'Use credits that others share with you first',
     needWallet: 'Choose a wallet',
     needWalletNote: 'The wallet signs your files, and its credits pay for them.',
-    promptsNote: (count: number) =>
+    promptsNote: (count: number, hasManifest: boolean) =>
       count === 1
         ? 'Your wallet will ask you to sign once.'
-        : `Your wallet will ask you to sign ${count} times: once for each file${count > 20 ? '. A wallet that can sign without asking, or a key in this browser, saves you that' : ''}.`,
+        : `Your wallet will ask you to sign ${count} times: once for each file${hasManifest ? ' and once for the folder' : ''}. A key in this browser signs without asking.`,
     start: (count: number) => (count === 1 ? 'Upload 1 file' : `Upload ${count} files`),
     elsewhere: 'Another tab of this browser has an upload of its own. This one is not kept when you reload.',
     uploading: 'Uploading',

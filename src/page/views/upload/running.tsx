@@ -1,5 +1,4 @@
 /** An upload under way, and what came of it. */
-import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
@@ -24,6 +23,7 @@ import {
   clear,
   entries,
   hasFile,
+  isOffline,
   pause,
   pauseAll,
   resume,
@@ -60,11 +60,11 @@ export function RunningView() {
 
 function Going({ totals }: { readonly totals: Totals }) {
   const rate = useRef(new SendRate());
-  const isOnline = useOnline();
   const isGoing = totals.going > 0;
   const hasFailed = totals.failed > 0;
   if (isGoing) rate.current.add(Date.now(), totals.sentBytes);
-  const msLeft = isGoing && isOnline ? rate.current.msLeft(totals.bytes - totals.sentBytes) : undefined;
+  const msLeft =
+    isGoing && !isOffline.value ? rate.current.msLeft(totals.bytes - totals.sentBytes) : undefined;
   const title = isGoing ? words.uploading : hasFailed ? words.stopped : words.paused;
   const stop = async (): Promise<void> => {
     const isSure = await confirmAction({
@@ -94,7 +94,7 @@ function Going({ totals }: { readonly totals: Totals }) {
     >
       <Progress value={totals.sentBytes} max={totals.bytes} label={progressText(totals)} />
       {msLeft !== undefined && <p class="soft">{words.timeLeft(formatDuration(msLeft))}</p>}
-      {!isOnline && (
+      {isOffline.value && (
         <p class="tone-warn" role="status">
           {words.offline}
         </p>
@@ -225,17 +225,4 @@ function problemText({ kind, text }: Problem): string {
   if (kind === 'service') return words.problems.service(text === 'INVALID' ? words.invalid : text);
   if (kind === 'wallet') return words.problems.wallet(text);
   return words.problems[kind];
-}
-
-function useOnline(): boolean {
-  const isOnline = useSignal(navigator.onLine);
-  useEffect(() => {
-    const end = new AbortController();
-    const look = (): void => {
-      isOnline.value = navigator.onLine;
-    };
-    for (const event of ['online', 'offline']) window.addEventListener(event, look, { signal: end.signal });
-    return () => end.abort();
-  }, []);
-  return isOnline.value;
 }
