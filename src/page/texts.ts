@@ -362,6 +362,7 @@ export const texts = {
       tooLittle: (least: string) => `At least ${least}.`,
       tooMuch: (most: string) => `At most ${most}.`,
       wrongAmount: 'Write an amount, for example 10 or 0.25.',
+      summary: 'What you get for it',
       youGet: 'You get',
       youPay: 'You pay',
       enoughFor: (bytes: string) => `enough to store about ${bytes}`,
@@ -375,8 +376,8 @@ export const texts = {
       testCardWhat: 'number of the test card',
       opening: 'Opening the card provider …',
       noUrl: 'The card provider gave no page to pay at. Try again, or pay another way.',
-      openPayments: 'Payments under way',
-      openNote: 'They go on without this page. Look again here whenever you like.',
+      openPayments: 'Payments from this browser',
+      openNote: 'What is under way goes on without this page. Come back whenever you like.',
       forget: 'Hide',
       continuePaying: 'Go on to pay',
       steps: {
