@@ -494,7 +494,7 @@ export const texts = {
     },
   },
   upload: {
-    note: 'Store files for good. You pay once, with credits; small files are free.',
+    note: 'Store files for good. You pay once, with credits.',
     parts: 'Parts of upload',
     fresh: 'New upload',
     history: 'History',
@@ -565,8 +565,9 @@ export const texts = {
     cost: 'Cost',
     costFree: 'Nothing',
     costAbout: (price: string) => `about ${price}`,
-    costNote: (free: string) =>
-      `Items up to ${free} are free; each file is one item with about 1 KiB around it.`,
+    costNote: 'Each file is stored as an item of its own, with about 1 KiB around it.',
+    freeNote: (free: string) => `Items up to ${free} are free.`,
+    inDollars: (dollars: string) => `about ${dollars}`,
     wallet: 'Wallet',
     balance: 'Your credits',
     afterwards: 'Afterwards',
@@ -577,10 +578,10 @@ export const texts = {
     useLent: 'Use credits that others share with you first',
     needWallet: 'Choose a wallet',
     needWalletNote: 'The wallet signs your files, and its credits pay for them.',
-    promptsNote: (count: number) =>
+    promptsNote: (count: number, hasManifest: boolean) =>
       count === 1
         ? 'Your wallet will ask you to sign once.'
-        : `Your wallet will ask you to sign ${count} times: once for each file${count > 20 ? '. A wallet that can sign without asking, or a key in this browser, saves you that' : ''}.`,
+        : `Your wallet will ask you to sign ${count} times: once for each file${hasManifest ? ' and once for the folder' : ''}. A key in this browser signs without asking.`,
     start: (count: number) => (count === 1 ? 'Upload 1 file' : `Upload ${count} files`),
     elsewhere: 'Another tab of this browser has an upload of its own. This one is not kept when you reload.',
     uploading: 'Uploading',
@@ -591,6 +592,7 @@ export const texts = {
     nothingDone: 'Nothing was stored',
     progress: (sent: number, files: number, sentBytes: string, bytes: string) =>
       `${sent} of ${files} sent, ${sentBytes} of ${bytes}`,
+    whole: 'All files',
     timeLeft: (time: string) => `about ${time} left`,
     offline: 'This device is offline. The upload goes on by itself when it is back.',
     pauseAll: 'Pause all',
@@ -650,6 +652,8 @@ export const texts = {
       permanent: 'On the chain, confirmed so often that it stays.',
     },
     receipt: 'Receipt',
+    file: 'File',
+    asJson: 'The receipt itself',
     receiptOf: (name: string) => `Receipt of ${name}`,
     receiptNote:
       'Keep it: it proves that the service took the file in, and by which block it must be stored.',
