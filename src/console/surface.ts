@@ -10,7 +10,7 @@ import { createPageGuard } from './guard.ts';
 import { pageHeaders } from './policy.ts';
 import { pageRoutes } from './routes/page.ts';
 import { settingsRoutes } from './routes/settings.ts';
-import { type Services, sandboxOf, servicesFor } from './services.ts';
+import { routerHostsOf, type Services, sandboxOf, servicesFor } from './services.ts';
 
 export interface ConsoleDeps {
   readonly log: Logger;
@@ -59,6 +59,7 @@ function settingsOf(config: Config, deps: ConsoleDeps): (request: Request) => Co
       world: config.WORLD,
       services,
       sandbox: sandboxOf(services.gateway, config),
+      routerHosts: routerHostsOf(services.router, config),
       controlsLocalNetwork: config.WORLD === 'local' && services.arweave !== undefined,
     };
   };

@@ -3,7 +3,7 @@
  * service that speaks the contract alone does not tell a name as it stands; then less is known of it, and said so.
  */
 import { messageIn, ServiceError } from './console.ts';
-import { serviceUrl } from './settings.ts';
+import { serviceUrl, settings } from './settings.ts';
 
 export type PurchaseAction = 'buy-name' | 'extend-lease' | 'upgrade-name' | 'increase-undername-limit';
 export type RecordAction =
@@ -286,6 +286,32 @@ export async function resolveAtGateway(label: string, signal?: AbortSignal): Pro
   const told = await optional(ask<{ txId: string; ttlSeconds: number }>(url, { signal }));
   return told && { id: told.txId, ttlSeconds: told.ttlSeconds };
 }
+
+/** Where the router leads the name to now; undefined: nowhere, or it does not say. */
+export async function resolveAtRouter(label: string, signal?: AbortSignal): Promise<Resolved | undefined> {
+  const url = nameUrl('router', label);
+  if (url === undefined) return undefined;
+  const limit = AbortSignal.timeout(patienceMs);
+  const answer = await fetch(url, {
+    method: 'HEAD',
+    cache: 'no-store',
+    credentials: 'omit',
+    referrerPolicy: 'no-referrer',
+    signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+  });
+  const id = answer.headers.get('x-arns-resolved-id');
+  const ttl = Number(answer.headers.get('x-arns-ttl-seconds') ?? Number.NaN);
+  return id === null ? undefined : { id, ttlSeconds: Number.isInteger(ttl) ? ttl : undefined };
+}
+
+/** Where readers open a name; `label` is the name, or `{undername}_{name}`. */
+export function nameUrl(at: 'gateway' | 'router', label: string): string | undefined {
+  const { sandbox, routerHosts } = settings();
+  return (at === 'gateway' ? sandbox : routerHosts)?.replace('{label}', label);
+}
+
+export const labelOf = (name: string, undername: string): string =>
+  undername === '@' ? name : `${undername}_${name}`;
 
 function purchaseQuery({ type, years, increaseQty }: Purchase): URLSearchParams {
   const query = new URLSearchParams();
