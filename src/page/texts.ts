@@ -62,7 +62,22 @@ export const texts = {
   },
   home: {},
   explorer: {},
-  wallet: {},
+  wallet: {
+    refused: 'You said no in your wallet. Nothing was done; you can try again.',
+    alreadyAsking: 'Your wallet is already asking you something. Open it, answer, and try again.',
+    failedWithoutWords:
+      'The wallet gave up without saying why. Open it, see whether it is unlocked, and try again.',
+    lacks: (name: string, method: string) =>
+      `${name} cannot do this: it has no “${method}”. Choose another wallet, or make a key in this browser.`,
+    cannotSend: (token: string) => `This wallet cannot send ${token}.`,
+    notASignature: (name: string) =>
+      `${name} answered something that is no signature of what it was asked to sign.`,
+    noAccount: (name: string) =>
+      `${name} gave access to no account. Open it, choose an account, and try again.`,
+    keyIsGone: 'This browser does not have the key any more.',
+    localLabel: (number: number) => `Local wallet ${number}`,
+    madeLabel: 'Key in this browser',
+  },
   upload: {},
   names: {},
   operator: {},
