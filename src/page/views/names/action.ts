@@ -43,6 +43,8 @@ export interface NameAction {
   readonly payer: WalletName;
   /** The Solana address that has, or gets, the name; undefined where that does not matter. */
   readonly owner?: string;
+  /** Whether the owner signs a transaction on the way. */
+  readonly asksOwner: boolean;
   readonly stage: Stage;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -87,6 +89,7 @@ export function afterStatus(action: NameAction, told: ActionStatus | undefined, 
   return {
     ...without,
     stage,
+    asksOwner: action.asksOwner || stage === 'awaiting-owner',
     changedAt: now,
     ...(told.failedReason !== undefined && { problem: told.failedReason }),
   };
@@ -119,11 +122,32 @@ export function afterPurchase(action: NameAction, told: CardPurchase, now: numbe
   return { ...next, stage: 'failed', changedAt: now, ...(problem !== undefined && { problem }) };
 }
 
-/** What a purchase has brought into the world, as the price and quote routes name it. */
-export const purchaseOf = ({ action, name, body }: NameAction) => ({
-  action,
-  name,
-  ...(body.type !== undefined && { type: body.type as 'lease' | 'permabuy' }),
-  ...(body.years !== undefined && { years: body.years as number }),
-  ...(body.increaseQty !== undefined && { increaseQty: body.increaseQty as number }),
-});
+export interface ActionStep {
+  readonly id: 'agreed' | 'signed' | 'owner' | 'paid' | 'chain';
+  readonly state: 'done' | 'now' | 'waiting' | 'failed';
+}
+
+/** How far an action got, in the steps that it takes. */
+export function stepsOf({ way, stage, asksOwner, told }: NameAction): ActionStep[] {
+  const ids: ActionStep['id'][] =
+    way === 'card' ? ['agreed', 'paid', 'chain'] : ['agreed', 'signed', ...(asksOwner ? ['owner' as const] : []), 'chain'];
+  if (stage === 'completed') return ids.map((id) => ({ id, state: 'done' }));
+  const at = ids.indexOf(reached[stage] ?? (way === 'card' ? 'paid' : told === undefined ? 'signed' : 'chain'));
+  const isOver = finalStages.has(stage);
+  return ids.map((id, index) => ({
+    id,
+    state: index < at ? 'done' : index > at ? 'waiting' : isOver ? 'failed' : 'now',
+  }));
+}
+
+/** The step that an action is at; a failed one is at what the service last did. */
+const reached: Readonly<Partial<Record<Stage, ActionStep['id']>>> = {
+  agreed: 'signed',
+  declined: 'signed',
+  unsent: 'signed',
+  sent: 'chain',
+  'awaiting-owner': 'owner',
+  expired: 'owner',
+  'owner-signed': 'chain',
+  paying: 'paid',
+};

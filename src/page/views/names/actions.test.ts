@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../services/console.ts';
 import type { ActionStatus } from '../../services/names.ts';
 import { type Wallet, WalletRefused } from '../../wallet/wallet.ts';
-import { isOpen, type NameAction } from './action.ts';
+import { isOpen, type NameAction, stepsOf } from './action.ts';
 import { ownerProofText } from './owner-proof.ts';
 import { createActionSteps, type NameService } from './run-action.ts';
 
@@ -20,6 +20,7 @@ const action: NameAction = {
   body: { name: 'my-name', ownerAddress: 'owner', type: 'lease', years: 1 },
   payer: { kind: 'solana', address: 'owner', label: 'test' },
   owner: 'owner',
+  asksOwner: true,
   stage: 'agreed',
   createdAt: 0,
   changedAt: 0,
@@ -179,4 +180,15 @@ test('the owner signs the lines that the service reads', () => {
     `arns\nset-record-metadata\n${antId}\n@\n\u0000\n\u0002\n\u0002\na\u0001b${id}`,
   );
   assert.throws(() => ownerProofText('transfer-record', { antId, undername: 'docs' }, id, undefined));
+});
+
+test('the steps say how far an action got, and where it ended', () => {
+  const states = (change: Partial<NameAction>) => stepsOf({ ...action, ...change }).map(({ id, state }) => `${id} ${state}`);
+  assert.deepEqual(states({}), ['agreed done', 'signed now', 'owner waiting', 'chain waiting']);
+  assert.deepEqual(states({ asksOwner: false, stage: 'sent' }), ['agreed done', 'signed done', 'chain now']);
+  assert.deepEqual(states({ stage: 'expired' }), ['agreed done', 'signed done', 'owner failed', 'chain waiting']);
+  assert.deepEqual(states({ stage: 'failed' }).at(1), 'signed failed');
+  assert.deepEqual(states({ stage: 'failed', told: status({}) }).at(3), 'chain failed');
+  assert.deepEqual(states({ way: 'card', stage: 'paying' }), ['agreed done', 'paid now', 'chain waiting']);
+  assert.ok(states({ stage: 'completed' }).every((text) => text.endsWith('done')));
 });
