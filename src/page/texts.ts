@@ -80,7 +80,8 @@ export const texts = {
   },
   upload: {},
   names: {
-    about: 'A name is what people type: it opens what it points at, and you can point it elsewhere at any time.',
+    about:
+      'A name is what people type: it opens what it points at, and you can point it elsewhere at any time.',
     tabsLabel: 'Names',
     tabs: { search: 'Find a name', mine: 'My names', actions: 'Actions' },
     search: {
@@ -117,7 +118,8 @@ export const texts = {
       byCard: 'Buy by card',
     },
     words: {
-      'buy-name': (name: string, what: string, owner: string) => `Register ${name} ${what}, owned by ${owner}.`,
+      'buy-name': (name: string, what: string, owner: string) =>
+        `Register ${name} ${what}, owned by ${owner}.`,
       forYears: (years: number) => (years === 1 ? 'for 1 year' : `for ${years} years`),
       forEver: 'for ever',
       'extend-lease': (name: string, years: number) =>
@@ -209,7 +211,8 @@ export const texts = {
       title: (what: string, name: string) => `${what}: ${name}`,
       transactionTitle: 'The transaction to sign',
       signTransaction: 'Sign the transaction',
-      signSoon: 'Sign soon: Solana takes this transaction for about a minute. After that your credits come back.',
+      signSoon:
+        'Sign soon: Solana takes this transaction for about a minute. After that your credits come back.',
       gone: 'The time to sign has passed. Your credits come back by themselves; then start again.',
       backBy: (when: string) => `Your credits are back at ${when} at the latest.`,
       feePayer: (address: string) => `${address} (the service) pays the fees.`,
@@ -258,7 +261,8 @@ export const texts = {
       record_acl_controller: 'Note the token in the list of its controller',
       remove_acl_owner: 'Take the token off the list of its owner',
       remove_acl_controller: 'Take the token off the list of its controller',
-      transfer_lamports: (amount: string, from: string, to: string) => `Move ${amount} from ${from} to ${to} (rent)`,
+      transfer_lamports: (amount: string, from: string, to: string) =>
+        `Move ${amount} from ${from} to ${to} (rent)`,
       buy_name: 'Register the name',
       buy_returned_name: 'Buy the name in its auction',
       extend_lease: 'Extend the lease',
@@ -376,15 +380,18 @@ export const texts = {
       isPermanent: 'This name is permanent. Nothing to extend.',
       continue: 'Continue',
       transfer: 'Transfer',
-      transferNote: 'The name, all undernames and the right to change them go to another Solana wallet, for good.',
+      transferNote:
+        'The name, all undernames and the right to change them go to another Solana wallet, for good.',
       transferLabel: 'Solana address of the new owner',
       notSolana: 'This is no Solana address.',
       same_owner: 'This wallet owns it already.',
-      controllersNote: 'Controllers may change what the name and its undernames open, but not give it away. At most 4.',
+      controllersNote:
+        'Controllers may change what the name and its undernames open, but not give it away. At most 4.',
       controllerLabel: 'Solana address of the controller',
       addController: 'Add a controller',
       addService: 'Let the service help',
-      addServiceNote: 'With the service as a controller, changes are made at once; without it, you sign each on the chain.',
+      addServiceNote:
+        'With the service as a controller, changes are made at once; without it, you sign each on the chain.',
       isOwner: 'owner',
       isService: 'the service',
       custodial: 'Kept by the service',

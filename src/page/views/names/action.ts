@@ -130,9 +130,13 @@ export interface ActionStep {
 /** How far an action got, in the steps that it takes. */
 export function stepsOf({ way, stage, asksOwner, told }: NameAction): ActionStep[] {
   const ids: ActionStep['id'][] =
-    way === 'card' ? ['agreed', 'paid', 'chain'] : ['agreed', 'signed', ...(asksOwner ? ['owner' as const] : []), 'chain'];
+    way === 'card'
+      ? ['agreed', 'paid', 'chain']
+      : ['agreed', 'signed', ...(asksOwner ? ['owner' as const] : []), 'chain'];
   if (stage === 'completed') return ids.map((id) => ({ id, state: 'done' }));
-  const at = ids.indexOf(reached[stage] ?? (way === 'card' ? 'paid' : told === undefined ? 'signed' : 'chain'));
+  const at = ids.indexOf(
+    reached[stage] ?? (way === 'card' ? 'paid' : told === undefined ? 'signed' : 'chain'),
+  );
   const isOver = finalStages.has(stage);
   return ids.map((id, index) => ({
     id,

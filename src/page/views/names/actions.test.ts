@@ -183,10 +183,16 @@ test('the owner signs the lines that the service reads', () => {
 });
 
 test('the steps say how far an action got, and where it ended', () => {
-  const states = (change: Partial<NameAction>) => stepsOf({ ...action, ...change }).map(({ id, state }) => `${id} ${state}`);
+  const states = (change: Partial<NameAction>) =>
+    stepsOf({ ...action, ...change }).map(({ id, state }) => `${id} ${state}`);
   assert.deepEqual(states({}), ['agreed done', 'signed now', 'owner waiting', 'chain waiting']);
   assert.deepEqual(states({ asksOwner: false, stage: 'sent' }), ['agreed done', 'signed done', 'chain now']);
-  assert.deepEqual(states({ stage: 'expired' }), ['agreed done', 'signed done', 'owner failed', 'chain waiting']);
+  assert.deepEqual(states({ stage: 'expired' }), [
+    'agreed done',
+    'signed done',
+    'owner failed',
+    'chain waiting',
+  ]);
   assert.deepEqual(states({ stage: 'failed' }).at(1), 'signed failed');
   assert.deepEqual(states({ stage: 'failed', told: status({}) }).at(3), 'chain failed');
   assert.deepEqual(states({ way: 'card', stage: 'paying' }), ['agreed done', 'paid now', 'chain waiting']);

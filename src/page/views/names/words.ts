@@ -21,7 +21,11 @@ export function sentenceOf({ action, name, body }: Pick<NameAction, 'action' | '
     case 'increase-undername-limit':
       return words[action](name, count('increaseQty'));
     case 'set-record':
-      return words[action](label, shortId(text('transactionId')), formatDuration(count('ttlSeconds') * 1_000));
+      return words[action](
+        label,
+        shortId(text('transactionId')),
+        formatDuration(count('ttlSeconds') * 1_000),
+      );
     case 'remove-record':
     case 'set-record-metadata':
     case 'remove-record-metadata':
