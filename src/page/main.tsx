@@ -2,11 +2,25 @@ import './style/main.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
 import { Shell } from './app/shell.tsx';
+import { applyTheme } from './app/theme.ts';
 import { sectionOf, sections } from './sections.ts';
 import { readSettings, settings } from './services/settings.ts';
+import { texts } from './texts.ts';
 
+applyTheme();
 await readSettings();
 followLinks();
-const shown = sections.filter(({ localOnly }) => localOnly !== true || settings().controlsLocalNetwork);
+const { version, world, controlsLocalNetwork } = settings();
+const shown = sections.filter(({ localOnly }) => localOnly !== true || controlsLocalNetwork);
 const root = document.getElementById('app');
-if (root !== null) render(<Shell sections={shown} sectionOf={sectionOf} />, root);
+if (root !== null) {
+  render(
+    <Shell
+      sections={shown}
+      sectionOf={(place) => sectionOf(place, shown)}
+      version={version}
+      world={texts.shell.worlds[world]}
+    />,
+    root,
+  );
+}
