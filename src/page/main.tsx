@@ -1,4 +1,6 @@
 import './style/main.css';
+import './wallet/wallet-parts.css';
+import './views/wallet/wallet.css';
 import './views/names/names.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
@@ -7,10 +9,16 @@ import { applyTheme } from './app/theme.ts';
 import { sectionOf, sections } from './sections.ts';
 import { readSettings, settings } from './services/settings.ts';
 import { texts } from './texts.ts';
+import { WalletChip } from './wallet/chip.tsx';
+import { WalletChooser } from './wallet/chooser.tsx';
+import { addWalletCommands } from './wallet/commands.ts';
+import { findWallets } from './wallet/connect.ts';
 
 applyTheme();
 await readSettings();
 followLinks();
+findWallets();
+addWalletCommands();
 const { version, world, controlsLocalNetwork } = settings();
 const shown = sections.filter(({ localOnly }) => localOnly !== true || controlsLocalNetwork);
 const root = document.getElementById('app');
@@ -21,6 +29,8 @@ if (root !== null) {
       sectionOf={(place) => sectionOf(place, shown)}
       version={version}
       world={texts.shell.worlds[world]}
+      wallet={<WalletChip />}
+      dialogs={<WalletChooser />}
     />,
     root,
   );

@@ -7,7 +7,7 @@ import { Card, Columns, Fact, Facts, Figure, Figures } from './card.tsx';
 import { Chart, Spark } from './chart.tsx';
 import { ConfirmDialog, confirmAction, Dialog } from './dialog.tsx';
 import { Checkbox, Form, NumberField, Select, TextArea, TextField } from './form.tsx';
-import { formatCoin, formatDollars, safeHref, WINC_PER_CREDIT } from './format.ts';
+import { clampText, formatCoin, formatDollars, safeHref, WINC_PER_CREDIT } from './format.ts';
 import { Code, Json } from './json.tsx';
 import { Loaded, useLoad } from './load.tsx';
 import { Notices, notify } from './notify.tsx';
@@ -37,7 +37,7 @@ const columns = [
     head: 'Id',
     cell: (row: (typeof rows)[0]) => <Id value={row.id} href={`/tx/${row.id}`} what="id" />,
   },
-  { id: 'name', head: 'Name', wide: true, cell: () => <bdi class="foreign">{hostile}</bdi> },
+  { id: 'name', head: 'Name', wide: true, cell: () => <bdi class="foreign">{clampText(hostile)}</bdi> },
   {
     id: 'size',
     head: 'Size',
@@ -109,7 +109,7 @@ function Gallery() {
               <Id value={id} full />
             </Fact>
             <Fact label="File name">
-              <bdi class="foreign">{hostile}</bdi>
+              <bdi class="foreign">{clampText(hostile)}</bdi>
             </Fact>
             <Fact label="Link">{safeHref('javascript:alert(1)') ?? 'no address of the web'}</Fact>
             <Fact label="State">

@@ -1,4 +1,5 @@
 /** How the page asks the payment service, typed; amounts are bigint here and text or numbers on the wire. */
+import { texts } from '../texts.ts';
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl } from './settings.ts';
 
@@ -20,7 +21,7 @@ interface Asking {
 
 async function askRaw(path: string, { signal, ...init }: Asking = {}): Promise<Answer> {
   const base = serviceUrl('payment');
-  if (base === undefined) throw new ServiceError(0, 'This console knows no payment service.');
+  if (base === undefined) throw new ServiceError(0, texts.wallet.noService);
   const limit = AbortSignal.timeout(patienceMs);
   const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
   const answer = await fetch(`${base}${path}`, { cache: 'no-store', ...init, signal: ends }).catch(
@@ -186,6 +187,18 @@ export function openTopUp(order: TopUpOrder): Promise<TopUpSession> {
   return ask(`/v1/top-up/checkout-session/${encodeURIComponent(to)}/${currency}/${amount}?${query}`);
 }
 
+export interface CardState {
+  readonly state: 'waiting' | 'paid' | 'failed' | 'refunded';
+}
+
+/** How a card payment stands; undefined where the service does not tell. */
+export async function cardState(quoteId: string, signal?: AbortSignal): Promise<CardState | undefined> {
+  const path = `/v1/thank-you?quote=${encodeURIComponent(quoteId)}`;
+  const { status, text, headers } = await askRaw(path, { headers: { accept: 'application/json' }, signal });
+  const isJson = headers.get('content-type')?.startsWith('application/json') === true;
+  return status === 200 && isJson ? (JSON.parse(text) as CardState) : undefined;
+}
+
 export interface ReportedPayment {
   readonly state: 'credited' | 'pending' | 'failed';
   readonly winc: bigint;
@@ -262,7 +275,12 @@ export interface Redeemed {
   readonly userBalance: string;
 }
 
-export function redeemGift(gift: { id: string; email: string; address: string; kind: string }): Promise<Redeemed> {
+export function redeemGift(gift: {
+  id: string;
+  email: string;
+  address: string;
+  kind: string;
+}): Promise<Redeemed> {
   const { id, email, address, kind } = gift;
   const query = new URLSearchParams({ id, email, destinationAddress: address, token: kind });
   return ask(`/v1/redeem?${query}`);
