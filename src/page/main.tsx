@@ -1,5 +1,6 @@
 import './style/main.css';
 import './wallet/wallet-parts.css';
+import './views/home/home.css';
 import './views/wallet/wallet.css';
 import './views/names/names.css';
 import { render } from 'preact';
@@ -9,6 +10,7 @@ import { applyTheme } from './app/theme.ts';
 import { sectionOf, sections } from './sections.ts';
 import { readSettings, settings } from './services/settings.ts';
 import { texts } from './texts.ts';
+import { LiveBadge } from './views/home/live-badge.tsx';
 import { WalletChip } from './wallet/chip.tsx';
 import { WalletChooser } from './wallet/chooser.tsx';
 import { addWalletCommands } from './wallet/commands.ts';
@@ -29,6 +31,7 @@ if (root !== null) {
       sectionOf={(place) => sectionOf(place, shown)}
       version={version}
       world={texts.shell.worlds[world]}
+      live={<LiveBadge />}
       wallet={<WalletChip />}
       dialogs={<WalletChooser />}
     />,
