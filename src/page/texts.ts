@@ -416,7 +416,7 @@ export const texts = {
     },
     words: {
       'buy-name': (name: string, what: string, owner: string) =>
-        `Register ${name} ${what}, owned by ${owner}.`,
+        owner === '' ? `Register ${name} ${what}.` : `Register ${name} ${what}, owned by ${owner}.`,
       forYears: (years: number) => (years === 1 ? 'for 1 year' : `for ${years} years`),
       forEver: 'for ever',
       'extend-lease': (name: string, years: number) =>
@@ -462,6 +462,7 @@ export const texts = {
       missing: (amount: string) => `${amount} are missing.`,
       getCredits: 'Get credits',
       noWallet: 'Connect a wallet to go on.',
+      noOwner: 'Names are owned by Solana wallets. Choose the one that owns it, or will.',
       connect: 'Connect a wallet',
       cannotOwn: (label: string) =>
         `Names live on Solana, and ${label} is no Solana wallet. It can pay; choose the Solana wallet that owns the name.`,

@@ -186,7 +186,7 @@ function Terms({ proposal, begun }: TermsProps) {
         payer !== undefined &&
         payer.kind !== 'solana' &&
         owner === undefined && <p class="soft">{words.cardKept}</p>}
-      <PartiesNote wanted={wanted} payer={payer} problem={problem} />
+      <PartiesNote wanted={wanted} payer={payer} problem={problem} isCard={isCard} />
       {isFinal && (
         <TextField label={words.typeName(name)} value={typed} onInput={setTyped} mono autoComplete="off" />
       )}
@@ -235,7 +235,7 @@ function partiesProblem(
   owner: Wallet | undefined,
   isCard: boolean,
 ): string | undefined {
-  if (payer === undefined) return words.noWallet;
+  if (payer === undefined) return wanted === 'nobody' || isCard ? words.noWallet : words.noOwner;
   if (wanted === 'nobody' || isCard) return undefined;
   if (owner === undefined) return words.cannotOwn(payer.label);
   if (wanted !== 'any' && wanted.address !== owner.address) return words.notOwner(shortId(wanted.address));
@@ -246,9 +246,10 @@ interface PartiesNoteProps {
   readonly wanted: Proposal['owner'];
   readonly payer: Wallet | undefined;
   readonly problem: string | undefined;
+  readonly isCard: boolean;
 }
 
-function PartiesNote({ wanted, payer, problem }: PartiesNoteProps) {
+function PartiesNote({ wanted, payer, problem, isCard }: PartiesNoteProps) {
   if (problem === undefined) return null;
   const isConnected = payer !== undefined;
   return (
@@ -256,9 +257,9 @@ function PartiesNote({ wanted, payer, problem }: PartiesNoteProps) {
       <p>{problem}</p>
       <Button
         kind="primary"
-        onClick={() => openWalletChooser(isConnected && wanted !== 'nobody' ? ['solana'] : undefined)}
+        onClick={() => openWalletChooser(wanted === 'nobody' || isCard ? undefined : ['solana'])}
       >
-        {isConnected ? words.chooseOwner : words.connect}
+        {isConnected || !(wanted === 'nobody' || isCard) ? words.chooseOwner : words.connect}
       </Button>
     </div>
   );
