@@ -1,5 +1,6 @@
 /** Every action that was begun in this browser. */
 import { Button } from '../../kit/button.tsx';
+import { Card } from '../../kit/card.tsx';
 import { Empty, Skeleton } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Time } from '../../kit/value.tsx';
@@ -16,7 +17,7 @@ export function ActionsView() {
   if (actions === undefined) return <Skeleton lines={4} />;
   const finished = actions.filter((action) => !isOpen(action));
   return (
-    <>
+    <Card>
       <Table
         caption={words.caption}
         rows={actions}
@@ -45,6 +46,6 @@ export function ActionsView() {
           </Button>
         </div>
       )}
-    </>
+    </Card>
   );
 }

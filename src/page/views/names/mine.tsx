@@ -1,5 +1,6 @@
 /** The names of the wallet in use: what it owns on the chain and what it has paid for, those that lapse first at the top. */
 import { Button, LinkButton } from '../../kit/button.tsx';
+import { Card } from '../../kit/card.tsx';
 import { formatDuration, formatTime } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
 import { Empty, Skeleton } from '../../kit/state.tsx';
@@ -45,38 +46,40 @@ function NamesOf({ of: { address, kind } }: { readonly of: Wallet }) {
   return (
     <Loaded of={load} skeleton={<Skeleton lines={6} />}>
       {(rows) => (
-        <Table
-          caption={words.caption}
-          rows={rows}
-          rowKey={({ now }) => now.name}
-          empty={
-            <Empty
-              title={words.none}
-              action={
-                <LinkButton href="/names" kind="primary">
-                  {words.find}
-                </LinkButton>
-              }
-            >
-              {words.noneNote}
-            </Empty>
-          }
-          columns={[
-            {
-              id: 'name',
-              head: words.name,
-              wide: true,
-              cell: ({ now: { name } }) => (
-                <a href={`/name/${name}`}>
-                  <bdi>{name}</bdi>
-                </a>
-              ),
-            },
-            { id: 'until', head: words.until, cell: ({ now }) => <Until now={now} /> },
-            { id: 'opens', head: words.opens, cell: ({ now }) => <Opens now={now} /> },
-            { id: 'role', head: words.role, cell: ({ role }) => words[role] },
-          ]}
-        />
+        <Card>
+          <Table
+            caption={words.caption}
+            rows={rows}
+            rowKey={({ now }) => now.name}
+            empty={
+              <Empty
+                title={words.none}
+                action={
+                  <LinkButton href="/names" kind="primary">
+                    {words.find}
+                  </LinkButton>
+                }
+              >
+                {words.noneNote}
+              </Empty>
+            }
+            columns={[
+              {
+                id: 'name',
+                head: words.name,
+                wide: true,
+                cell: ({ now: { name } }) => (
+                  <a href={`/name/${name}`}>
+                    <bdi>{name}</bdi>
+                  </a>
+                ),
+              },
+              { id: 'until', head: words.until, cell: ({ now }) => <Until now={now} /> },
+              { id: 'opens', head: words.opens, cell: ({ now }) => <Opens now={now} /> },
+              { id: 'role', head: words.role, cell: ({ role }) => words[role] },
+            ]}
+          />
+        </Card>
       )}
     </Loaded>
   );

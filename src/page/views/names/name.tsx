@@ -158,7 +158,7 @@ function Overview({ now, query }: { readonly now: NameNow; readonly query: URLSe
         <ShowsNow now={now} root={root} />
         <SetTarget now={now} root={root} proposed={query.get('target') ?? ''} />
       </div>
-      <Card title={words.owner}>
+      <Card title={words.about}>
         <Facts>
           <Fact label={words.owner}>
             {token === undefined ? (
@@ -237,7 +237,7 @@ function ShowsNow({ now: { name }, root }: { readonly now: NameNow; readonly roo
   );
   const hasRouter = nameUrl('router', name) !== undefined;
   return (
-    <Card title={words.tabs.overview}>
+    <Card title={words.opens}>
       <Facts>
         <Fact label={words.showsNow.chain}>
           {root === undefined ? (
@@ -245,9 +245,7 @@ function ShowsNow({ now: { name }, root }: { readonly now: NameNow; readonly roo
           ) : (
             <>
               <Id value={root.target} href={`/tx/${root.target}`} />
-              <span class="soft">
-                {words.ttl} {formatDuration(root.ttlSeconds * 1_000)}
-              </span>
+              <span class="soft">{words.remembered(formatDuration(root.ttlSeconds * 1_000))}</span>
             </>
           )}
         </Fact>

@@ -1,4 +1,6 @@
 /** Names: finding and buying one, one's own, every action, and each name by itself. */
+import { useEffect } from 'preact/hooks';
+import { Card } from '../../kit/card.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import type { ViewProps } from '../../sections.ts';
@@ -8,11 +10,15 @@ import { useFollowing } from './kept-actions.ts';
 import { MineView } from './mine.tsx';
 import { NameView } from './name.tsx';
 import { ActionProgress } from './progress.tsx';
+import { proposed } from './proposal.ts';
 import { ReviewDialog } from './review.tsx';
 import { SearchView } from './search.tsx';
 
 export default function NamesView({ place }: ViewProps) {
   useFollowing();
+  useEffect(() => {
+    proposed.value = undefined;
+  }, [place.path]);
   return (
     <>
       {viewOf(place)}
@@ -40,7 +46,13 @@ function viewOf({ segments: [root, part, detail], query }: ViewProps['place']) {
       {current === 'search' && <SearchView query={query} />}
       {current === 'mine' && <MineView />}
       {current === 'actions' &&
-        (detail === undefined ? <ActionsView /> : <ActionProgress key={detail} id={detail} />)}
+        (detail === undefined ? (
+          <ActionsView />
+        ) : (
+          <Card>
+            <ActionProgress key={detail} id={detail} />
+          </Card>
+        ))}
     </>
   );
 }

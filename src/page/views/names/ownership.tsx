@@ -33,6 +33,7 @@ function Transfer({ now }: { readonly now: NameNow }) {
     <Card title={words.transfer} tone="warn">
       <p>{words.transferNote}</p>
       <AddressForm
+        button={words.transfer}
         label={words.transferLabel}
         taken={token?.owner}
         takenText={words.same_owner}
@@ -56,6 +57,7 @@ function TakeOut({ now: { name, antId, token } }: { readonly now: NameNow }) {
     <Card title={words.custodial} tone="info">
       <p>{words.custodialNote}</p>
       <AddressForm
+        button={words.transfer}
         label={words.transferLabel}
         taken={undefined}
         takenText=""
@@ -89,13 +91,15 @@ function Controllers({ now, token }: { readonly now: NameNow; readonly token: Na
             <span class="soft">
               {address === service ? words.isService : address === owner ? words.isOwner : ''}
             </span>
-            <Button
-              small
-              label={`${words.remove} ${address}`}
-              onClick={() => change('remove-controller', address)}
-            >
-              {words.remove}
-            </Button>
+            {address !== owner && (
+              <Button
+                small
+                label={`${words.remove} ${address}`}
+                onClick={() => change('remove-controller', address)}
+              >
+                {words.remove}
+              </Button>
+            )}
           </li>
         ))}
       </ul>
@@ -107,6 +111,7 @@ function Controllers({ now, token }: { readonly now: NameNow; readonly token: Na
       )}
       {!isFull && (
         <AddressForm
+          button={words.addController}
           label={words.controllerLabel}
           taken={undefined}
           takenText=""
@@ -119,12 +124,13 @@ function Controllers({ now, token }: { readonly now: NameNow; readonly token: Na
 
 interface AddressFormProps {
   readonly label: string;
+  readonly button: string;
   readonly taken: string | undefined;
   readonly takenText: string;
   readonly send: (address: string) => void;
 }
 
-function AddressForm({ label, taken, takenText, send }: AddressFormProps) {
+function AddressForm({ label, button, taken, takenText, send }: AddressFormProps) {
   const [address, setAddress] = useState('');
   const error =
     address === ''
@@ -149,7 +155,7 @@ function AddressForm({ label, taken, takenText, send }: AddressFormProps) {
       />
       <div class="actions">
         <Button submit disabled={address === '' || error !== undefined}>
-          {words.continue}
+          {button}
         </Button>
       </div>
     </Form>

@@ -176,16 +176,20 @@ function OwnerSignature({ action }: { readonly action: NameAction }) {
             <>
               <TransactionWords transaction={transaction} owner={action.owner ?? ''} />
               <p class="soft">{words.signSoon}</p>
-              {isOwner ? (
-                <Button kind="primary" busy={isBusy} onClick={() => sign(transaction)}>
-                  {words.signTransaction}
-                </Button>
-              ) : (
-                <div class="actions">
-                  <span>{words.connectOwner(shortId(action.owner ?? ''))}</span>
-                  <Button onClick={() => openWalletChooser(['solana'])}>{texts.names.review.connect}</Button>
-                </div>
-              )}
+              <div class="actions">
+                {isOwner ? (
+                  <Button kind="primary" busy={isBusy} onClick={() => sign(transaction)}>
+                    {words.signTransaction}
+                  </Button>
+                ) : (
+                  <>
+                    <span>{words.connectOwner(shortId(action.owner ?? ''))}</span>
+                    <Button onClick={() => openWalletChooser(['solana'])}>
+                      {texts.names.review.connect}
+                    </Button>
+                  </>
+                )}
+              </div>
             </>
           )
         }
@@ -200,19 +204,39 @@ function TransactionWords({ transaction, owner }: { readonly transaction: string
   const { feePayer, steps } = summary;
   const who = (address: string): string =>
     address === owner ? texts.names.you : address === feePayer ? texts.names.theService : shortId(address);
+  const told = steps.filter(({ instruction }) => instruction !== 'fee_limit');
+  const main = told.filter((step) => !isBookkeeping(step, owner));
+  const rest = told.filter((step) => isBookkeeping(step, owner));
   return (
     <>
-      <ol class="names-steps">
-        {steps
-          .filter(({ instruction }) => instruction !== 'fee_limit')
-          .map((step, index) => (
-            <li key={index}>{stepText(step, who)}</li>
-          ))}
-      </ol>
+      <StepList steps={main} who={who} />
+      {rest.length > 0 && (
+        <details>
+          <summary>{words.bookkeeping(rest.length)}</summary>
+          <StepList steps={rest} who={who} />
+        </details>
+      )}
       <p class="soft">{words.feePayer(shortId(feePayer))}</p>
     </>
   );
 }
+
+interface StepListProps {
+  readonly steps: readonly TransactionStep[];
+  readonly who: (address: string) => string;
+}
+
+const StepList = ({ steps, who }: StepListProps) => (
+  <ol class="names-steps">
+    {steps.map((step, index) => (
+      <li key={index}>{stepText(step, who)}</li>
+    ))}
+  </ol>
+);
+
+/** Keeps lists of tokens, or gives the owner the rent that a step takes again; never what the owner pays. */
+const isBookkeeping = ({ instruction, isKnownProgram, payment }: TransactionStep, owner: string): boolean =>
+  isKnownProgram && (payment === undefined ? instruction?.includes('acl') === true : payment.from !== owner);
 
 function stepText(step: TransactionStep, who: (address: string) => string): string {
   const { instruction, isKnownProgram, program, payment } = step;
@@ -235,6 +259,7 @@ function Next({ action, close }: { readonly action: NameAction; readonly close: 
   const { stage, name, body, card } = action;
   const isDone = stage === 'completed';
   const site = nameUrl('gateway', labelOf(name, String(body.undername ?? '@')));
+  const isUntargeted = action.action === 'buy-name' && body.antState === undefined;
   const canRepeat = !isOpen(action) && !isDone;
   return (
     <div class="actions actions-end">
@@ -244,7 +269,7 @@ function Next({ action, close }: { readonly action: NameAction; readonly close: 
         </LinkButton>
       )}
       {canRepeat && <Button onClick={() => proposeAgain(action)}>{words.tryAgain}</Button>}
-      {isDone && site !== undefined && action.action !== 'remove-record' && (
+      {isDone && site !== undefined && !isUntargeted && action.action !== 'remove-record' && (
         <LinkButton href={site} outside>
           {words.openSite}
         </LinkButton>
@@ -254,7 +279,7 @@ function Next({ action, close }: { readonly action: NameAction; readonly close: 
           href={`/name/${encodeURIComponent(name)}`}
           kind={close === undefined ? 'primary' : 'plain'}
         >
-          {words.openName}
+          {isUntargeted ? words.setTarget : words.openName}
         </LinkButton>
       )}
       {close !== undefined && (

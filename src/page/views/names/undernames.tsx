@@ -42,7 +42,7 @@ export function UndernamesTab({ now }: { readonly now: NameNow }) {
         </Button>
       }
     >
-      <p class="soft">{words.undernameNote}</p>
+      <p class="soft">{words.undernameNote(name)}</p>
       {isKnown && <p>{words.usedOf(formatCount(records.length), formatCount(undernameLimit))}</p>}
       <Table
         caption={words.undernamesCaption}
