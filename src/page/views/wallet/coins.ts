@@ -100,8 +100,10 @@ export const faucetGifts: Readonly<
   ],
 };
 
-export async function askFaucet(address: string, coin: string, amount: string): Promise<void> {
-  await askConsole('POST', '/api/local/faucet', { address, coin: coin.toLowerCase(), amount });
+/** Answers how much the address has then, in whole coins. */
+export async function askFaucet(address: string, coin: string, amount: string): Promise<string> {
+  const asked = { address, coin: coin.toLowerCase(), amount };
+  return (await askConsole<{ balance: string }>('POST', '/api/local/faucet', asked)).balance;
 }
 
 /** The chain's own time: the clock of a local network may be ahead. */

@@ -212,8 +212,8 @@ function Coins({ of: { kind, address }, refreshCredits }: CoinsProps) {
   const give = async (coin: string, amount: string): Promise<void> => {
     setBusy(coin);
     try {
-      await askFaucet(address, coin, amount);
-      notify({ tone: 'good', text: words.faucetGave(`${amount} ${coin}`) });
+      const balance = await askFaucet(address, coin, amount);
+      notify({ tone: 'good', text: words.faucetGave(`${balance} ${coin}`) });
       coins.again();
       refreshCredits();
     } catch (error) {
@@ -245,7 +245,7 @@ function Coins({ of: { kind, address }, refreshCredits }: CoinsProps) {
           <div class="actions">
             {faucetGifts[kind].map(({ coin, amount }) => (
               <Button key={coin} small busy={busy === coin} onClick={() => give(coin, amount)}>
-                {words.faucetCoin(`${amount} ${coin}`)}
+                {coin === 'credits' ? words.faucetCredit : words.faucetCoin(`${amount} ${coin}`)}
               </Button>
             ))}
           </div>

@@ -5,6 +5,7 @@ import { Card, Columns } from '../../../kit/card.tsx';
 import { Form, NumberField, Select, TextArea, TextField } from '../../../kit/form.tsx';
 import { safeHref } from '../../../kit/format.ts';
 import { Loaded, useLoad } from '../../../kit/load.tsx';
+import { Id } from '../../../kit/value.tsx';
 import {
   balanceOf,
   type Currencies,
@@ -161,7 +162,13 @@ function Order({ of: wallet, gift: isGift, currencies: { supportedCurrencies, li
               {isBusy ? words.opening : words.pay(money(price.value?.actualPaymentAmount ?? amount))}
             </Button>
           </div>
-          <p class="soft">{settings().controlsLocalNetwork ? words.testCard : words.atProvider}</p>
+          {settings().controlsLocalNetwork ? (
+            <p class="soft">
+              {words.testCard} <Id full value={words.testCardNumber} what={words.testCardWhat} />
+            </p>
+          ) : (
+            <p class="soft">{words.atProvider}</p>
+          )}
         </Form>
       </Card>
       <Card title={words.youGet}>
@@ -171,6 +178,7 @@ function Order({ of: wallet, gift: isGift, currencies: { supportedCurrencies, li
               <p class="soft">{words.wrongAmount}</p>
             ) : (
               <Quote
+                formatFee={money}
                 price={quoted}
                 paid={money(quoted.actualPaymentAmount)}
                 wincPerGibibyte={gibibyte.value?.winc}
