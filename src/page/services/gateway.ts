@@ -25,6 +25,8 @@ export async function ask(url: string, options: AskOptions = {}): Promise<Respon
   signal?.addEventListener('abort', stop, { once: true });
   try {
     return await fetch(url, {
+      // What is shown here changes while somebody looks.
+      cache: 'no-store',
       ...rest,
       signal: limit.signal,
       credentials: 'omit',
@@ -361,31 +363,10 @@ export async function readSpan(
   return (await readAtMost(answer, size)).bytes;
 }
 
-/** Where a name points, as the gateway resolves it. */
-export interface ResolvedName {
-  readonly target: string;
-  readonly ttlSeconds: number;
-  /** The token whose owner may change it. */
-  readonly token: string;
-  readonly resolvedAt: number | undefined;
-  readonly undernameLimit: number | undefined;
-}
-
-export async function resolveName(name: string, signal?: AbortSignal): Promise<ResolvedName | undefined> {
+/** The id that a name leads to; undefined for a name that leads nowhere. */
+export async function resolveName(name: string, signal?: AbortSignal): Promise<string | undefined> {
   const raw = await askJson(`${gatewayUrl()}/gw/resolver/${encodeURIComponent(name)}`, signal && { signal });
-  const target = textOf(raw, 'txId');
-  if (target === undefined) return undefined;
-  const number = (member: string): number | undefined => {
-    const value = memberOf(raw, member);
-    return typeof value === 'number' ? value : undefined;
-  };
-  return {
-    target,
-    ttlSeconds: number('ttlSeconds') ?? 0,
-    token: textOf(raw, 'antId') ?? textOf(raw, 'processId') ?? '',
-    resolvedAt: number('resolvedAt'),
-    undernameLimit: number('limit'),
-  };
+  return textOf(raw, 'txId', 43);
 }
 
 const hostOf = (url: string): string => new URL(url).host;

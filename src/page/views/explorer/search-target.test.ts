@@ -58,7 +58,7 @@ describe('what is searched for', () => {
     ];
     for (const text of hostile) {
       for (const { href } of searchTargets(text)) {
-        assert.match(href, /^\/(?:tx|block|address|tag|explorer)\//);
+        assert.match(href, /^\/(?:tx|block|address|tag|explorer|name)\//);
         assert.equal(new URL(href, 'http://console').origin, 'http://console');
       }
     }
