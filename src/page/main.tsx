@@ -1,4 +1,5 @@
 import './style/main.css';
+import './views/explorer/explorer.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
 import { Shell } from './app/shell.tsx';

@@ -22,7 +22,11 @@ export async function readUploadState(id: string, signal?: AbortSignal): Promise
   const raw = await askJson(`${url}/v1/tx/${id}/status`, signal && { signal });
   const state = states.find((each) => each === textOf(raw, 'info'));
   if (state === undefined) return undefined;
-  const [bundle, reason, winc] = [textOf(raw, 'bundleId', 43), textOf(raw, 'reason', 500), textOf(raw, 'winc', 40)];
+  const [bundle, reason, winc] = [
+    textOf(raw, 'bundleId', 43),
+    textOf(raw, 'reason', 500),
+    textOf(raw, 'winc', 40),
+  ];
   return {
     state,
     ...(bundle !== undefined && { bundle }),

@@ -4,14 +4,15 @@ import { decodeBase58, encodeBase64url } from '../../services/encoding.ts';
 
 export type AddressKind = 'arweave' | 'ethereum' | 'solana';
 
+/** 43 characters may be either chain's: nearly all that are base58 of 32 bytes are Solana's. */
 export function addressKind(address: string): AddressKind | undefined {
   if (/^0x[0-9a-fA-F]{40}$/.test(address)) return 'ethereum';
-  if (/^[A-Za-z0-9_-]{43}$/.test(address)) return solanaKey(address) === undefined ? 'arweave' : undefined;
-  return solanaKey(address) === undefined ? undefined : 'solana';
+  if (solanaKey(address) !== undefined) return 'solana';
+  return /^[A-Za-z0-9_-]{43}$/.test(address) ? 'arweave' : undefined;
 }
 
-/** The 32 bytes of a Solana address. Its text may have 43 characters, as an Arweave address has. */
-export function solanaKey(address: string): Uint8Array | undefined {
+/** The 32 bytes of a Solana address. */
+function solanaKey(address: string): Uint8Array | undefined {
   if (address.length < 32 || address.length > 44) return undefined;
   const key = decodeBase58(address);
   return key?.length === 32 ? key : undefined;

@@ -16,7 +16,8 @@ export default function ExplorerView({ place }: { readonly place: Place }) {
   if (root === 'block') return <BlockPage key={first} what={first} />;
   if (root === 'address') return <AddressPage key={first} address={first} place={place} />;
   if (root === 'tag') return <TagPage key={place.path} name={first} value={second} />;
-  if (root === 'search') return <SearchPage key={place.query.get('q') ?? ''} text={place.query.get('q') ?? ''} />;
+  if (root === 'search')
+    return <SearchPage key={place.query.get('q') ?? ''} text={place.query.get('q') ?? ''} />;
   if (first === 'graphql') return <GraphqlPage place={place} />;
   if (first === 'receipt') return <ReceiptPage />;
   if (first === 'solana') return <SolanaPage key={second} signature={second} />;

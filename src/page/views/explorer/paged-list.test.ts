@@ -3,14 +3,22 @@ import { describe, test } from 'node:test';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { maxRows, PagedList } from './paged-list.ts';
 
+interface Row {
+  readonly id: string;
+  readonly word?: string;
+}
+
+const rowsFrom = (from: number, count: number): Row[] =>
+  Array.from({ length: count }, (_, at) => ({ id: String(from + at) }));
+
 function listOf(total: number, asked: number[] = []) {
-  return new PagedList<number>(
+  return new PagedList<Row>(
     async (size, after) => {
       asked.push(size);
       const from = after === undefined ? 0 : Number(after);
       const to = Math.min(total, from + size);
       return {
-        rows: Array.from({ length: to - from }, (_, at) => from + at),
+        rows: rowsFrom(from, to - from),
         next: to < total ? String(to) : undefined,
       };
     },
@@ -18,7 +26,7 @@ function listOf(total: number, asked: number[] = []) {
   );
 }
 
-const settled = (list: PagedList<number>) => eventually('the list has read', () => !list.isReading);
+const settled = (list: PagedList<Row>) => eventually('the list has read', () => !list.isReading);
 
 describe('a list in pages', () => {
   test('reads a small page first, and large ones to a row far away, in order', async () => {
@@ -29,7 +37,7 @@ describe('a list in pages', () => {
     assert.deepEqual([asked, list.rows.length, list.hasMore], [[50], 50, true]);
     list.want(3_000);
     await settled(list);
-    assert.equal(list.rowAt(3_000), 3_000);
+    assert.deepEqual(list.rowAt(3_000), { id: '3000' });
     assert.deepEqual(asked, [50, 1_000, 1_000, 951]);
     list.want(10);
     await settled(list);
@@ -49,11 +57,11 @@ describe('a list in pages', () => {
 
   test('stays with what it has when a page fails, and goes on when asked again', async () => {
     let isDown = false;
-    const list = new PagedList<number>(
+    const list = new PagedList<Row>(
       async (size, after) => {
         if (isDown) throw new Error('down');
         const from = Number(after ?? 0);
-        return { rows: Array.from({ length: size }, (_, at) => from + at), next: String(from + size) };
+        return { rows: rowsFrom(from, size), next: String(from + size) };
       },
       () => {},
     );
@@ -66,12 +74,12 @@ describe('a list in pages', () => {
     isDown = false;
     list.again();
     await settled(list);
-    assert.deepEqual([list.error, list.rowAt(60)], [undefined, 60]);
+    assert.deepEqual([list.error, list.rowAt(60)], [undefined, { id: '60' }]);
   });
 
   test('asks no more when a page is empty, or nobody looks at it', async () => {
     const asked: number[] = [];
-    const empty = new PagedList<number>(
+    const empty = new PagedList<Row>(
       async (size) => {
         asked.push(size);
         return { rows: [], next: 'again' };
@@ -86,5 +94,14 @@ describe('a list in pages', () => {
     stopped.stop();
     await settled(stopped);
     assert.equal(stopped.rows.length, 0);
+  });
+
+  test('brings rows that are here up to date, and leaves the others out', async () => {
+    const list = listOf(20);
+    list.want(0);
+    await settled(list);
+    assert.equal(list.update([{ id: '3', word: 'new' }, { id: '99' }, { id: '4' }]), true);
+    assert.deepEqual([list.rowAt(3), list.rows.length], [{ id: '3', word: 'new' }, 20]);
+    assert.equal(list.update([{ id: '3', word: 'new' }]), false);
   });
 });

@@ -20,7 +20,7 @@ const firstPage = 50;
 /** Somebody who scrolls far wants many at once. */
 const largePage = 1_000;
 
-export class PagedList<Row> {
+export class PagedList<Row extends { readonly id: string }> {
   readonly #read: ReadPage<Row>;
   readonly #changed: () => void;
   readonly #stop = new AbortController();
@@ -63,6 +63,18 @@ export class PagedList<Row> {
   want(index: number): void {
     this.#wanted = Math.min(Math.max(this.#wanted, index + 1), maxRows);
     if (!this.#isReading && this.#error === undefined) void this.#readOn();
+  }
+
+  /** Puts newer versions of rows that are here in their places; answers whether there were any. */
+  update(rows: readonly Row[]): boolean {
+    let isChanged = false;
+    for (const row of rows) {
+      const at = this.#rows.findIndex((known) => known.id === row.id);
+      if (at === -1 || JSON.stringify(this.#rows[at]) === JSON.stringify(row)) continue;
+      this.#rows[at] = row;
+      isChanged = true;
+    }
+    return isChanged;
   }
 
   again(): void {

@@ -70,7 +70,8 @@ function targetsOfWord(word: string): SearchTarget[] {
   if (labelled !== undefined) add('id', labelled, `/tx/${labelled}`);
   const lower = word.toLowerCase();
   const isOther = found.some(({ kind }) => kind !== 'height');
-  if (!isOther && (name.test(lower) || undername.test(lower))) add('name', lower, `/name/${lower.slice(lower.lastIndexOf('_') + 1)}`);
+  if (!isOther && (name.test(lower) || undername.test(lower)))
+    add('name', lower, `/name/${lower.slice(lower.lastIndexOf('_') + 1)}`);
   return found;
 }
 

@@ -1,12 +1,7 @@
 /** Which of the things that a searched text may be are there. */
-import {
-  findNode,
-  readBalance,
-  readBlock,
-  readPage,
-  resolveName,
-} from '../../services/gateway.ts';
+
 import { readCredits } from '../../services/account.ts';
+import { findNode, readBalance, readBlock, readPage, resolveName } from '../../services/gateway.ts';
 import { readUploadState } from '../../services/item-state.ts';
 import { readSolanaBalance, readSolanaTransaction } from '../../services/solana.ts';
 import { normalizedOfSolana } from './addresses.ts';
@@ -47,7 +42,8 @@ export async function isThere({ kind, value }: SearchTarget, signal: AbortSignal
 }
 
 const isUsed = async (address: string, signal: AbortSignal): Promise<boolean> =>
-  (await hasAny({ tags: [], owner: address }, signal)) || (await hasAny({ tags: [], recipient: address }, signal));
+  (await hasAny({ tags: [], owner: address }, signal)) ||
+  (await hasAny({ tags: [], recipient: address }, signal));
 
 async function hasAny(filter: ListFilter, signal: AbortSignal): Promise<boolean> {
   const { text, variables } = listQuery(filter, 1);
