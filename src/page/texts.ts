@@ -147,6 +147,7 @@ export const texts = {
     newRows: (count: string) => `${count} new – show`,
     inAll: (count: string) => `${count} in all`,
     atLeast: (count: string) => `${count} and more`,
+    reading: (count: string) => `${count} rows are here, the rest is on its way…`,
     narrow: (count: string) => `These are the first ${count}. Use the filter to see others.`,
     narrowDown: 'Filter further',
     csv: 'CSV',
@@ -155,6 +156,7 @@ export const texts = {
     raw: 'Raw',
     showRaw: 'Show as JSON',
     checkReceipt: 'Check a receipt',
+    commandHint: 'Explorer',
     tagTitle: 'Entries with a tag',
     columns: { id: 'Id', type: 'Type', size: 'Size', owner: 'Owner', block: 'Block', time: 'Time' },
     kinds: { transfer: 'transfer of coins', empty: 'no data', unknown: 'no type given' },
@@ -400,6 +402,7 @@ export const texts = {
     },
     playground: {
       title: 'GraphQL',
+      command: 'Ask the index by GraphQL',
       note: 'Ask the index yourself. The address of this page is your query: share it.',
       query: 'Query',
       variables: 'Variables (JSON)',

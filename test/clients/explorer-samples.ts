@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { buildManifest } from '../../src/formats/manifest/manifest.ts';
-import { ethereumSigner, type ItemSigner, signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
+import {
+  ethereumSigner,
+  type ItemSigner,
+  signItem,
+  solanaSigner,
+} from '../../src/wallets/data-items/signer.ts';
 import { testEd25519Key, testEthereumKey } from '../../src/wallets/testing/keys.ts';
 
 interface Tag {
@@ -66,7 +71,14 @@ export function png(width = 120, height = 80): Buffer {
   const rows = Buffer.alloc(height * (1 + 3 * width));
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) {
-      rows.set([255 - 16 * Math.floor((16 * x) / width), 16 * Math.floor((16 * y) / height), 16 * Math.floor((16 * x) / width)], y * (1 + 3 * width) + 1 + 3 * x);
+      rows.set(
+        [
+          255 - 16 * Math.floor((16 * x) / width),
+          16 * Math.floor((16 * y) / height),
+          16 * Math.floor((16 * x) / width),
+        ],
+        y * (1 + 3 * width) + 1 + 3 * x,
+      );
     }
   }
   const size = Buffer.alloc(13);

@@ -143,8 +143,9 @@ export async function findNode(id: string, signal?: AbortSignal): Promise<QueryN
 }
 
 /** What lists show of an entry: without tags and signatures, so that a hundred thousand fit. */
-export type ListedNode = Pick<QueryNode, 'id' | 'recipient' | 'data' | 'block' | 'bundledIn'> & {
+export type ListedNode = Pick<QueryNode, 'id' | 'recipient' | 'data' | 'bundledIn'> & {
   readonly owner: { readonly address: string };
+  readonly block: Pick<QueryBlock, 'height' | 'timestamp'> | null;
 };
 
 export interface ListedPage {
@@ -324,11 +325,21 @@ export interface RouterProof {
   readonly by: string | undefined;
 }
 
+/** Up to this the router is asked for the bytes, and so proves them; beyond it only whether it has. */
+const maxRouterBytes = 4 * 1024 * 1024;
+
 /** undefined where there is no router, or the router does not have it. */
-export async function readRouterProof(id: string, signal?: AbortSignal): Promise<RouterProof | undefined> {
+export async function readRouterProof(
+  id: string,
+  size: number,
+  signal?: AbortSignal,
+): Promise<RouterProof | undefined> {
   const url = serviceUrl('router');
   if (url === undefined) return undefined;
-  const answer = await ask(`${url}/raw/${id}`, { method: 'HEAD', ...(signal && { signal }) });
+  const method = size <= maxRouterBytes ? 'GET' : 'HEAD';
+  const answer = await ask(`${url}/raw/${id}`, { method, ...(signal && { signal }) });
+  // The proof is in the head, the bytes are not needed.
+  await answer.body?.cancel();
   if (!answer.ok) return undefined;
   return {
     isVerified: answer.headers.get('x-router-verified') === 'true',

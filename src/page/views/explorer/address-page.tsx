@@ -15,8 +15,7 @@ import { texts } from '../../texts.ts';
 import { type AddressKind, addressKind, normalizedOfSolana } from './addresses.ts';
 import { EntryList } from './entry-list.tsx';
 import { listQuery } from './filter.ts';
-import { type OwnerForms, ownerForms } from './proof/signatures.ts';
-import { SearchBox } from './search-box.tsx';
+import { type OwnerForms, ownerForms } from './proof/owner-forms.ts';
 
 interface Props {
   readonly address: string;
@@ -29,7 +28,6 @@ export function AddressPage({ address, place }: Props) {
   return (
     <>
       <PageTitle title={words.title} note={<bdi class="mono">{address.slice(0, 128)}</bdi>} />
-      <SearchBox />
       {kind === undefined ? (
         <Empty title={words.noAddress}>{texts.explorer.searchHelp}</Empty>
       ) : (

@@ -9,7 +9,6 @@ import { Bytes, Id, Time } from '../../kit/value.tsx';
 import { type ChainBlock, readBlock } from '../../services/gateway.ts';
 import { texts } from '../../texts.ts';
 import { EntryList } from './entry-list.tsx';
-import { SearchBox } from './search-box.tsx';
 
 /** A block by its height or hash, and everything in it. */
 export function BlockPage({ what }: { readonly what: string }) {
@@ -24,7 +23,6 @@ export function BlockPage({ what }: { readonly what: string }) {
         )}
         {height !== undefined && <LinkButton href={`/block/${height + 1}`}>{words.next}</LinkButton>}
       </PageTitle>
-      <SearchBox />
       <Loaded of={block}>
         {(found) =>
           found === undefined ? (

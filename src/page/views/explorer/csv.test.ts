@@ -9,7 +9,7 @@ test('rows become lines; quotes, line ends and formulas stay text', () => {
     recipient: '',
     owner: { address: 'owner' },
     data: { size: '12', type },
-    block: { id: 'b', height: 5, timestamp: 1_700_000_000, previous: 'a' },
+    block: { height: 5, timestamp: 1_700_000_000 },
     bundledIn: null,
   });
   const text = writeCsv([row('text/plain'), row('=HYPERLINK("http://x","a")'), row('a\r\nb')]);

@@ -58,7 +58,7 @@ export function EntryList({ filter, caption, live = false, empty }: Props) {
   }, [key, round]);
 
   const rows = list.current;
-  const live_ = useNewRows(live && filter.oldestFirst !== true, filter, rows, () =>
+  const news = useNewRows(live && filter.oldestFirst !== true, filter, rows, () =>
     redraw((count) => count + 1),
   );
   if (rows === undefined || (rows.rows.length === 0 && rows.isReading)) return <Skeleton lines={8} />;
@@ -67,13 +67,13 @@ export function EntryList({ filter, caption, live = false, empty }: Props) {
     ? Math.min(maxRows, Math.max(loaded + 1, total ?? loaded + newestRows))
     : loaded;
   return (
-    <div class="stack">
+    <div class="explorer-stack">
       <div class="explorer-bar">
         <span class="soft">{countText(total, loaded, rows.hasMore)}</span>
         <div class="actions">
           {live && (
-            <Button kind="quiet" small pressed={live_.isPaused} onClick={live_.toggle}>
-              {live_.isPaused ? words.goOn : words.pause}
+            <Button kind="quiet" small pressed={news.isPaused} onClick={news.toggle}>
+              {news.isPaused ? words.goOn : words.pause}
             </Button>
           )}
           <ExportButton filter={filter} />
@@ -83,9 +83,10 @@ export function EntryList({ filter, caption, live = false, empty }: Props) {
         </div>
       </div>
       <div role="status" class="explorer-new">
-        {live_.count > 0 && (
+        {rows.isReading && loaded >= 1_000 && <span class="soft">{words.reading(formatCount(loaded))}</span>}
+        {news.count > 0 && (
           <Button small onClick={() => setRound(round + 1)}>
-            {words.newRows(live_.count >= newestRows ? `${newestRows}+` : String(live_.count))}
+            {words.newRows(news.count >= newestRows ? `${newestRows}+` : String(news.count))}
           </Button>
         )}
       </div>
@@ -110,30 +111,32 @@ const columns = [
   {
     id: 'id',
     head: texts.explorer.columns.id,
-    wide: true,
+    width: '11rem',
     cell: ({ id }: ListedNode) => <Id value={id} href={`/tx/${id}`} />,
   },
   {
     id: 'type',
     head: texts.explorer.columns.type,
-    wide: true,
+    width: 'minmax(10rem, 1fr)',
     cell: (row: ListedNode) => <bdi class="foreign">{kindOf(row)}</bdi>,
-  },
-  {
-    id: 'size',
-    head: texts.explorer.columns.size,
-    align: 'end' as const,
-    cell: ({ data }: ListedNode) => <span class="number">{formatBytes(Number(data.size))}</span>,
   },
   {
     id: 'owner',
     head: texts.explorer.columns.owner,
-    wide: true,
+    width: '11rem',
     cell: ({ owner }: ListedNode) => <Id value={owner.address} href={`/address/${owner.address}`} />,
+  },
+  {
+    id: 'size',
+    head: texts.explorer.columns.size,
+    width: '6.5rem',
+    align: 'end' as const,
+    cell: ({ data }: ListedNode) => <span class="number">{formatBytes(Number(data.size))}</span>,
   },
   {
     id: 'block',
     head: texts.explorer.columns.block,
+    width: '6rem',
     align: 'end' as const,
     cell: ({ block }: ListedNode) =>
       block === null ? (
@@ -147,6 +150,7 @@ const columns = [
   {
     id: 'time',
     head: texts.explorer.columns.time,
+    width: '10rem',
     align: 'end' as const,
     cell: ({ block }: ListedNode) => (block === null ? '–' : <Time at={block.timestamp * 1_000} />),
   },

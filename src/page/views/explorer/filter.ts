@@ -105,7 +105,7 @@ const rowFields = `id
         owner { address }
         recipient
         data { size type }
-        block { id height timestamp previous }
+        block { height timestamp }
         bundledIn { id }`;
 
 /** A page of the list, as the page itself asks for it. */

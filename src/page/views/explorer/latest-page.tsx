@@ -11,7 +11,6 @@ import { newestBlocks } from '../../services/gateway.ts';
 import { texts } from '../../texts.ts';
 import { EntryList } from './entry-list.tsx';
 import { filterOf, isFiltered, type ListFilter, queryStringOf } from './filter.ts';
-import { SearchBox } from './search-box.tsx';
 
 const shownBlocks = 8;
 const blocksEveryMs = 4_000;
@@ -25,7 +24,6 @@ export function LatestPage({ place }: { readonly place: Place }) {
         <LinkButton href="/explorer/receipt">{words.checkReceipt}</LinkButton>
         <LinkButton href="/explorer/graphql">{words.graphql}</LinkButton>
       </PageTitle>
-      <SearchBox />
       {!isFiltered(filter) && <NewestBlocks />}
       <Card title={isFiltered(filter) ? words.found : words.newest}>
         <FilterForm key={queryStringOf(filter)} filter={filter} />

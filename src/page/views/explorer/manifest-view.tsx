@@ -13,7 +13,7 @@ import type { ManifestFolder, ManifestTree } from './manifest-tree.ts';
 export function ManifestView({ id, tree }: { readonly id: string; readonly tree: ManifestTree }) {
   const words = texts.explorer.manifest;
   return (
-    <div class="stack">
+    <div class="explorer-stack">
       <Facts>
         <Fact label={words.paths}>{formatCount(tree.count)}</Fact>
         {tree.index !== undefined && (
@@ -27,13 +27,15 @@ export function ManifestView({ id, tree }: { readonly id: string; readonly tree:
           </Fact>
         )}
       </Facts>
-      <Folder id={id} folder={tree.root} isOpen />
+      <Folder id={id} folder={tree.root} isOpen={tree.count <= openUpTo} />
       {tree.leftOut > 0 && <p class="soft">{words.leftOut(formatCount(tree.leftOut))}</p>}
     </div>
   );
 }
 
 const shownAtFirst = 100;
+/** Small trees are seen whole at once. */
+const openUpTo = 50;
 
 function Folder({
   id,
@@ -46,13 +48,14 @@ function Folder({
 }) {
   const words = texts.explorer.manifest;
   const [shown, setShown] = useState(shownAtFirst);
-  const [seen, setSeen] = useState(isOpen);
+  const isRoot = folder.name === '';
+  const [seen, setSeen] = useState(isOpen || isRoot);
   const rest = folder.files.length - shown;
   const inside = seen && (
     <ul class="explorer-tree">
       {folder.folders.map((each) => (
         <li key={each.name}>
-          <Folder id={id} folder={each} isOpen={false} />
+          <Folder id={id} folder={each} isOpen={isOpen} />
         </li>
       ))}
       {folder.files.slice(0, shown).map((file) => (
@@ -72,7 +75,7 @@ function Folder({
       )}
     </ul>
   );
-  if (folder.name === '') return <>{inside}</>;
+  if (isRoot) return <>{inside}</>;
   return (
     <details open={isOpen} onToggle={(event) => event.currentTarget.open && setSeen(true)}>
       <summary>

@@ -17,6 +17,8 @@ export type ReadPage<Row> = (
 export const maxRows = 100_000;
 /** A screen or two at first, so that something is there at once. */
 const firstPage = 50;
+/** While pages come one after the other. */
+const tellEveryMs = 400;
 /** Somebody who scrolls far wants many at once. */
 const largePage = 1_000;
 
@@ -31,7 +33,7 @@ export class PagedList<Row extends { readonly id: string }> {
   #isReading = false;
   #error: Error | undefined;
 
-  /** `changed` is called after every page. */
+  /** `changed` is called when there is something to show anew. */
   constructor(read: ReadPage<Row>, changed: () => void) {
     this.#read = read;
     this.#changed = changed;
@@ -88,6 +90,7 @@ export class PagedList<Row extends { readonly id: string }> {
 
   async #readOn(): Promise<void> {
     this.#isReading = true;
+    let told = 0;
     try {
       while (this.hasMore && this.#rows.length < this.#wanted) {
         const missing = this.#wanted - this.#rows.length;
@@ -105,6 +108,8 @@ export class PagedList<Row extends { readonly id: string }> {
         this.#next = page.next;
         // A page without a row would be asked for again and again.
         this.#hasMore = page.next !== undefined && page.rows.length > 0;
+        if (Date.now() - told < tellEveryMs) continue;
+        told = Date.now();
         this.#changed();
       }
     } catch (error) {

@@ -87,7 +87,7 @@ function Framed({ id, size, kind }: Props & { readonly kind: 'page' | 'pdf' }) {
     loading: 'lazy',
   } as const;
   return (
-    <div class="stack">
+    <div class="explorer-stack">
       {kind === 'page' && (
         <div class="explorer-bar">
           <span class="soft">{words.pageNote}</span>
@@ -142,7 +142,7 @@ function Text({ id, size, kind }: Props & { readonly kind: keyof typeof limits }
   return (
     <Loaded of={read}>
       {({ bytes, isCut }) => (
-        <div class="stack">
+        <div class="explorer-stack">
           <Shown id={id} bytes={bytes} isCut={isCut} kind={kind} />
           {isCut && (
             <p class="soft">{words.cut(formatBytes(limits[kind]), formatBytes(size ?? bytes.length))}</p>

@@ -9,8 +9,7 @@ import { Badge, Id } from '../../kit/value.tsx';
 import { findNode, readHeight, readStatus } from '../../services/gateway.ts';
 import { readReceiptKey, readUploadState } from '../../services/item-state.ts';
 import { texts } from '../../texts.ts';
-import { isReceiptSigned, type Receipt, readReceipt } from './proof/receipt.ts';
-import { SearchBox } from './search-box.tsx';
+import { type Receipt, readReceipt } from './proof/receipt.ts';
 
 interface Checked {
   readonly receipt: Receipt;
@@ -44,7 +43,6 @@ export function ReceiptPage() {
   return (
     <>
       <PageTitle title={words.title} note={words.note} />
-      <SearchBox />
       <Card>
         <Form onSubmit={check} busy={isBusy} error={error}>
           <TextArea label={words.field} hint={words.hint} value={text} onInput={setText} rows={8} mono />
@@ -62,7 +60,7 @@ export function ReceiptPage() {
 
 async function checkReceipt(receipt: Receipt): Promise<Checked> {
   const [isSigned, key, height, node] = await Promise.all([
-    isReceiptSigned(receipt),
+    import('./proof/receipt-signature.ts').then(({ isReceiptSigned }) => isReceiptSigned(receipt)),
     readReceiptKey().catch(() => undefined),
     readHeight(),
     findNode(receipt.id),

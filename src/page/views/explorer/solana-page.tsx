@@ -8,7 +8,6 @@ import { Empty } from '../../kit/state.tsx';
 import { Badge, Id, Time } from '../../kit/value.tsx';
 import { readSolanaTransaction } from '../../services/solana.ts';
 import { texts } from '../../texts.ts';
-import { SearchBox } from './search-box.tsx';
 
 /** A transaction of the chain that names live on. */
 export function SolanaPage({ signature }: { readonly signature: string }) {
@@ -17,7 +16,6 @@ export function SolanaPage({ signature }: { readonly signature: string }) {
   return (
     <>
       <PageTitle title={words.title} note={words.note} />
-      <SearchBox />
       <Loaded of={found}>
         {(transaction) =>
           transaction === undefined ? (

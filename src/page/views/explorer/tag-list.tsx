@@ -42,7 +42,7 @@ export function TagList({ tags }: { readonly tags: readonly Tag[] }) {
             head: <span class="unseen">{words.actions}</span>,
             align: 'end',
             cell: ({ name, value }) => (
-              <span class="explorer-links">
+              <span class="explorer-tag-actions">
                 <a href={`/tag/${encodeURIComponent(name)}/${encodeURIComponent(value)}`}>{words.findSame}</a>
                 <Copy text={value} what={words.valueOf(clampText(name, 40))} />
               </span>

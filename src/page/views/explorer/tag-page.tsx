@@ -4,7 +4,6 @@ import { PageTitle } from '../../kit/page-title.tsx';
 import { texts } from '../../texts.ts';
 import { EntryList } from './entry-list.tsx';
 import { queryStringOf } from './filter.ts';
-import { SearchBox } from './search-box.tsx';
 
 /** Everything that bears a tag. */
 export function TagPage({ name, value }: { readonly name: string; readonly value: string }) {
@@ -15,7 +14,6 @@ export function TagPage({ name, value }: { readonly name: string; readonly value
       <PageTitle title={words.tagTitle} note={<TagText name={name} value={value} />}>
         <LinkButton href={`/explorer${queryStringOf(filter)}`}>{words.narrowDown}</LinkButton>
       </PageTitle>
-      <SearchBox />
       <Card>
         <EntryList filter={filter} caption={words.tagTitle} live />
       </Card>

@@ -1,4 +1,5 @@
 /** A transaction or data item: what it is, how far it is, what is in it, and how far it can be believed. */
+import { useState } from 'preact/hooks';
 import type { QueryNode } from '../../../formats/arweave/query-node.ts';
 import type { Place } from '../../app/location.ts';
 import { LinkButton } from '../../kit/button.tsx';
@@ -20,9 +21,8 @@ import { EntryList } from './entry-list.tsx';
 import { playgroundHref } from './filter.ts';
 import { sandboxUrl } from './ids.ts';
 import { Preview } from './preview.tsx';
-import { ownerForms } from './proof/signatures.ts';
+import { ownerForms } from './proof/owner-forms.ts';
 import { ProofCard } from './proof-card.tsx';
-import { SearchBox } from './search-box.tsx';
 import { StatusCard } from './status-card.tsx';
 import { TagList } from './tag-list.tsx';
 
@@ -35,11 +35,16 @@ interface Props {
 
 export function TransactionPage({ id, place }: Props) {
   const isId = /^[A-Za-z0-9_-]{43}$/.test(id);
+  const [isSettled, setSettled] = useState(false);
   const entry = useLoad(
-    (signal) => (isId ? readEntry(id, signal) : Promise.resolve(undefined)),
+    async (signal) => {
+      const read = isId ? await readEntry(id, signal) : undefined;
+      setSettled(!isId || (read?.content?.isStable === true && read.content.isVerified));
+      return read;
+    },
     [id],
-    // What is permanent does not change; the rest is looked at again.
-    { everyMs },
+    // What is permanent and proven does not change; the rest is looked at again.
+    isSettled ? {} : { everyMs },
   );
   const node = entry.value?.node;
   return (
@@ -47,7 +52,6 @@ export function TransactionPage({ id, place }: Props) {
       <PageTitle title={titleOf(entry.value)} note={entry.value && <Summary entry={entry.value} />}>
         {entry.value !== undefined && <Links id={id} hasContent={entry.value.content !== undefined} />}
       </PageTitle>
-      <SearchBox />
       <Loaded of={entry}>
         {(found) => (found === undefined ? <NotFound id={id} /> : <Found entry={found} place={place} />)}
       </Loaded>
@@ -141,8 +145,15 @@ function Found({ entry, place }: { readonly entry: Entry; readonly place: Place 
   return (
     <>
       <Columns>
-        <FactsCard entry={entry} />
-        <div class="stack">
+        <div class="explorer-stack">
+          <FactsCard entry={entry} />
+          {node !== undefined && (
+            <Card title={words.tags(node.tags.length)}>
+              <TagList tags={node.tags} />
+            </Card>
+          )}
+        </div>
+        <div class="explorer-stack">
           <StatusCard entry={entry} />
           <ProofCard entry={entry} />
         </div>
@@ -167,11 +178,6 @@ function Found({ entry, place }: { readonly entry: Entry; readonly place: Place 
       {!hasItems && content !== undefined && (
         <Card title={words.content}>
           <Preview id={id} contentType={content.contentType} size={content.size} />
-        </Card>
-      )}
-      {node !== undefined && (
-        <Card title={words.tags(node.tags.length)}>
-          <TagList tags={node.tags} />
         </Card>
       )}
     </>

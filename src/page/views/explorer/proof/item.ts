@@ -2,7 +2,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { signatureLayout } from '../../../../formats/ans104/signature-types.ts';
 import { encodeBase64url } from '../../../services/encoding.ts';
-import { deepHash } from './deep-hash.ts';
+import { deepHash } from '../../../wallet/deep-hash.ts';
 import { verifySignature } from './signatures.ts';
 
 export type ItemVerdict = 'good' | 'other item' | 'bad signature' | 'not readable' | 'unknown type';

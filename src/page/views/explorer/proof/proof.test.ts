@@ -26,8 +26,9 @@ import {
   testEthereumKey,
 } from '../../../../wallets/testing/keys.ts';
 import { checkItem } from './item.ts';
-import { isReceiptSigned, readReceipt } from './receipt.ts';
-import { ownerForms } from './signatures.ts';
+import { ownerForms } from './owner-forms.ts';
+import { readReceipt } from './receipt.ts';
+import { isReceiptSigned } from './receipt-signature.ts';
 import { checkTransaction, hasDataRoot } from './transaction.ts';
 
 const signers = {

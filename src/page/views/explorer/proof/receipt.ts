@@ -1,8 +1,5 @@
-/** Checks a receipt: the upload service's signed promise to have an item in a posted bundle by a height. */
+/** A receipt: the upload service's signed promise to have an item in a posted bundle by a height. */
 import { isCount, isRecord, memberOf, textOf, tryParseJson } from '../../../../formats/json.ts';
-import { decodeBase64 } from '../../../services/encoding.ts';
-import { deepHash } from './deep-hash.ts';
-import { verifyPss } from './signatures.ts';
 
 export interface Receipt {
   readonly id: string;
@@ -44,20 +41,4 @@ export function readReceipt(text: string): Receipt | undefined {
     winc: textOf(value, 'winc'),
     owner: textOf(value, 'owner'),
   };
-}
-
-/** Whether the key that the receipt names made its signature. */
-export async function isReceiptSigned({
-  id,
-  version,
-  key,
-  signature,
-  timestamp,
-  deadlineHeight,
-}: Receipt): Promise<boolean> {
-  const modulus = decodeBase64(key);
-  const signed = decodeBase64(signature);
-  if (modulus === undefined || signed === undefined) return false;
-  const message = await deepHash(['Bundlr', version, id, String(deadlineHeight), String(timestamp)]);
-  return verifyPss(modulus, message, signed);
 }

@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { chunkEnds, endsWithZeroLeaf, type Split } from '../../../../formats/arweave/chunks.ts';
 import { isRecord, memberOf } from '../../../../formats/json.ts';
 import { concatBytes, decodeBase64, encodeBase64url, utf8 } from '../../../services/encoding.ts';
-import { type DeepHashInput, deepHash } from './deep-hash.ts';
+import { type DeepHashInput, deepHash } from '../../../wallet/deep-hash.ts';
 import { verifyPss } from './signatures.ts';
 
 export type TransactionVerdict =
