@@ -75,7 +75,7 @@ export const floors: Record<string, string[][]> = {
     ['errors.ts', 'metrics.ts', 'migrations.ts'],
     ['items', 'hashing', 'announcer'],
     ['bundler', 'intake'],
-    ['x402', 'multipart'],
+    ['x402', 'multipart', 'reports'],
     ['routes'],
   ],
   gateway: [
