@@ -108,6 +108,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   }
 
   const reconciling = new WakeableTask({
+    name: 'reconcile name actions',
     run: async () => {
       await reconcile();
       return config.ARNS_RECONCILE_MS;

@@ -6,6 +6,7 @@
 import { parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { chainTagLimits, walkTags } from '../../formats/avro-tags.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { HttpClient } from '../../outside/http.ts';
@@ -45,6 +46,7 @@ export class Announcer {
   readonly #options: AnnouncerOptions;
   readonly #http = new HttpClient({ timeoutMs, maxBytes: maxAnswerBytes, connections: 4 });
   readonly #task = new WakeableTask({
+    name: 'tell the gateway of new items',
     run: () => this.#send(),
     failed: (error, failures) => {
       const delay = backoffMs(backoff, failures);
@@ -64,6 +66,10 @@ export class Announcer {
 
   start(): void {
     this.#task.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#task.reports();
   }
 
   /** There is something new to announce. */

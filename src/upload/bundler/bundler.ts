@@ -12,6 +12,7 @@ import type { Credits } from '../../credits/credits.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { parseTransactionJson, transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { NodeRefused } from '../../outside/arweave/nodes.ts';
@@ -39,6 +40,8 @@ const maxBackoffMs = 5 * 60 * 1_000;
 /** A process that died is followed by another after this long at most. */
 const maxLeaseMs = 9_000;
 const tidyMs = 60_000;
+/** A turn may read and post bundles of gigabytes. */
+const stuckTurnMs = 2 * 3_600_000;
 const blobsAtOnce = 200;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;
@@ -54,6 +57,8 @@ export class Bundler {
   readonly #stopping = new AbortController();
   readonly #trees = new LRUCache<string, DataTree>({ max: keptTrees });
   readonly #task = new WakeableTask({
+    name: 'bundler',
+    stuckAfterMs: stuckTurnMs,
     run: async () => {
       await this.turn();
       return this.#deps.pollMs;
@@ -75,6 +80,10 @@ export class Bundler {
   start(): void {
     this.#renewal = setInterval(() => void this.#lease.renew().catch(() => {}), this.#leaseMs / 3).unref();
     this.#task.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#task.reports();
   }
 
   async stop(): Promise<void> {
