@@ -31,6 +31,7 @@ export const sections: readonly Section[] = [
   { id: 'local', roots: ['local'], load: () => import('./views/local/local.tsx'), localOnly: true },
 ];
 
-export function sectionOf({ segments }: Place): Section | undefined {
-  return sections.find(({ roots }) => roots.includes(segments[0] ?? ''));
+/** Which of those that are shown. */
+export function sectionOf({ segments }: Place, shown: readonly Section[]): Section | undefined {
+  return shown.find(({ roots }) => roots.includes(segments[0] ?? ''));
 }

@@ -95,7 +95,7 @@ function PointTable({ title, series, format }: PointTableProps) {
           align: 'end' as const,
           cell: (at: number) => {
             const value = values[index]?.get(at);
-            return value === undefined ? '–' : format(value);
+            return value === undefined || value === null ? '–' : format(value);
           },
         })),
       ]}

@@ -14,12 +14,16 @@ export function shortId(id: string): string {
   return id.length <= 17 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`;
 }
 
-/** Text of strangers, bounded; what is cut off is shown to be. */
+/** Characters that are not seen but turn the text around them or hide in it: file names are forged with them. */
+const unseen = /[\p{Cc}\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu;
+
+/** Text of strangers, bounded; what is cut off or taken out is shown to be. */
 export function clampText(text: string, most = 200): string {
-  if (text.length <= most) return text;
+  const isCut = text.length > most;
   // A character outside the basic plane is two units, which must not be parted.
-  const end = text.slice(0, most).replace(/[\uD800-\uDBFF]$/u, '');
-  return `${end}…`;
+  const start = isCut ? text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '') : text;
+  const shown = start.replace(unseen, (each) => (/[\n\t]/.test(each) ? each : '\uFFFD'));
+  return isCut ? `${shown}…` : shown;
 }
 
 export const formatCount = (count: number | bigint): string => counts.format(count);

@@ -1,5 +1,7 @@
 /** Draws a chart with uPlot in the colours of the page. Loaded with the first chart that is shown. */
 import uPlot from 'uplot';
+import { texts } from '../texts.ts';
+import { formatTime } from './format.ts';
 import { alignSeries, type Series } from './series.ts';
 
 export interface Plot {
@@ -69,10 +71,13 @@ function optionsFor(
     height,
     legend: { live: true },
     cursor: { drag: { x: false, y: false } },
-    axes: [axis, { ...axis, size: 70, values: (_plot, values) => values.map((value) => format(value)) }],
+    axes: [
+      { ...axis, values: (_plot, times, _axis, _space, step) => times.map((time) => formatTick(time, step)) },
+      { ...axis, size: 70, values: (_plot, values) => values.map((value) => format(value)) },
+    ],
     scales: { y: { range: (_plot, least, most) => [Math.min(0, least ?? 0), most > 0 ? most * 1.1 : 1] } },
     series: [
-      {},
+      { label: texts.kit.time, value: (_plot, at) => (at === null ? '–' : formatTime(at * 1000)) },
       ...series.map(({ label }, at): uPlot.Series => {
         const stroke = colour(element, `--series-${(at % 6) + 1}`);
         return {
@@ -86,6 +91,25 @@ function optionsFor(
       }),
     ],
   };
+}
+
+const days = new Intl.DateTimeFormat(texts.kit.locale, { month: 'short', day: 'numeric' });
+const minutes = new Intl.DateTimeFormat(texts.kit.locale, {
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+const seconds = new Intl.DateTimeFormat(texts.kit.locale, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+
+/** As fine as the step from one to the next, both in seconds. */
+function formatTick(time: number, step: number): string {
+  const format = step >= 86_400 ? days : step >= 60 ? minutes : seconds;
+  return format.format(new Date(time * 1000));
 }
 
 /** What a variable of the style stands for in the theme that is shown. */

@@ -1,7 +1,7 @@
 /** Points of charts: series of different times brought onto one axis, and what they say in short. */
 
-/** Time in milliseconds, value. */
-export type Point = readonly [number, number];
+/** Time in milliseconds, value; null: not known then, which leaves a gap. */
+export type Point = readonly [number, number | null];
 
 export interface Series {
   readonly label: string;
@@ -25,14 +25,16 @@ export interface Extent {
 }
 
 export function extentOf({ points }: Series): Extent | undefined {
-  const last = points.at(-1);
-  if (last === undefined) return undefined;
-  let [lowest, highest] = [last[1], last[1]];
+  let extent: Extent | undefined;
   for (const [, value] of points) {
-    if (value < lowest) lowest = value;
-    if (value > highest) highest = value;
+    if (value === null) continue;
+    extent = {
+      last: value,
+      lowest: Math.min(value, extent?.lowest ?? value),
+      highest: Math.max(value, extent?.highest ?? value),
+    };
   }
-  return { last: last[1], lowest, highest };
+  return extent;
 }
 
 /** The line of a small chart in a box of this size; equal values are in its middle. */
@@ -43,10 +45,15 @@ export function sparkPath(points: readonly Point[], width: number, height: numbe
   const { lowest, highest } = extent;
   const y = (value: number): number =>
     highest === lowest ? height / 2 : height - ((value - lowest) / (highest - lowest)) * height;
-  return points
-    .map(([at, value], index) => {
-      const x = ((at - from) / (until - from)) * width;
-      return `${index === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y(value).toFixed(1)}`;
-    })
-    .join('');
+  let command = 'M';
+  let path = '';
+  for (const [at, value] of points) {
+    if (value === null) {
+      command = 'M';
+      continue;
+    }
+    path += `${command}${(((at - from) / (until - from)) * width).toFixed(1)} ${y(value).toFixed(1)}`;
+    command = 'L';
+  }
+  return path;
 }

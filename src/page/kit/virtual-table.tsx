@@ -91,7 +91,7 @@ export function VirtualTable<R>({
             ))}
           </tr>
         </thead>
-        <tbody style={{ height: rowCount * rowHeight }}>
+        <tbody style={{ height: `${rowCount * rowHeight}px` }}>
           {rows.map((index) => {
             const row = rowAt(index);
             return (
@@ -99,7 +99,7 @@ export function VirtualTable<R>({
                 key={row === undefined ? `row-${index}` : rowKey(row, index)}
                 aria-rowindex={index + 2}
                 tabIndex={index === active ? 0 : -1}
-                style={{ height: rowHeight, transform: `translateY(${index * rowHeight}px)` }}
+                style={{ height: `${rowHeight}px`, transform: `translateY(${index * rowHeight}px)` }}
                 onFocus={() => setActive(index)}
               >
                 {columns.map((column) => (

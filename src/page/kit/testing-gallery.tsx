@@ -1,25 +1,25 @@
 /** Every part of the kit on one page, with the texts that strangers would write: for the tests and for looking at. */
-import '../../../src/page/style/main.css';
+import '../style/main.css';
 import { render } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button, LinkButton } from '../../../src/page/kit/button.tsx';
-import { Card, Columns, Fact, Facts, Figure, Figures } from '../../../src/page/kit/card.tsx';
-import { Chart, Spark } from '../../../src/page/kit/chart.tsx';
-import { ConfirmDialog, confirmAction, Dialog } from '../../../src/page/kit/dialog.tsx';
-import { Checkbox, Form, NumberField, Select, TextArea, TextField } from '../../../src/page/kit/form.tsx';
-import { formatCoin, formatDollars, safeHref, WINC_PER_CREDIT } from '../../../src/page/kit/format.ts';
-import { Code, Json } from '../../../src/page/kit/json.tsx';
-import { Loaded, useLoad } from '../../../src/page/kit/load.tsx';
-import { Notices, notify } from '../../../src/page/kit/notify.tsx';
-import { PageTitle } from '../../../src/page/kit/page-title.tsx';
-import { Progress } from '../../../src/page/kit/progress.tsx';
-import type { Point } from '../../../src/page/kit/series.ts';
-import { Empty, Problem, Skeleton } from '../../../src/page/kit/state.tsx';
-import { Table } from '../../../src/page/kit/table.tsx';
-import { Tabs } from '../../../src/page/kit/tabs.tsx';
-import { Timeline } from '../../../src/page/kit/timeline.tsx';
-import { Amount, Badge, Bytes, Copy, Id, Time } from '../../../src/page/kit/value.tsx';
-import { VirtualTable } from '../../../src/page/kit/virtual-table.tsx';
+import { Button, LinkButton } from './button.tsx';
+import { Card, Columns, Fact, Facts, Figure, Figures } from './card.tsx';
+import { Chart, Spark } from './chart.tsx';
+import { ConfirmDialog, confirmAction, Dialog } from './dialog.tsx';
+import { Checkbox, Form, NumberField, Select, TextArea, TextField } from './form.tsx';
+import { clampText, formatCoin, formatDollars, safeHref, WINC_PER_CREDIT } from './format.ts';
+import { Code, Json } from './json.tsx';
+import { Loaded, useLoad } from './load.tsx';
+import { Notices, notify } from './notify.tsx';
+import { PageTitle } from './page-title.tsx';
+import { Progress } from './progress.tsx';
+import type { Point } from './series.ts';
+import { Empty, Problem, Skeleton } from './state.tsx';
+import { Table } from './table.tsx';
+import { Tabs } from './tabs.tsx';
+import { Timeline } from './timeline.tsx';
+import { Amount, Badge, Bytes, Copy, Id, Time } from './value.tsx';
+import { VirtualTable } from './virtual-table.tsx';
 
 const id = 'kqBNqJd1mmNk9rKZ3hYFJ8gHfTqYl0uL0kS7pWn2xE4';
 const hostile = '<img src=x onerror=alert(1)> \u202Egnp.exe';
@@ -37,7 +37,7 @@ const columns = [
     head: 'Id',
     cell: (row: (typeof rows)[0]) => <Id value={row.id} href={`/tx/${row.id}`} what="id" />,
   },
-  { id: 'name', head: 'Name', wide: true, cell: () => <bdi class="foreign">{hostile}</bdi> },
+  { id: 'name', head: 'Name', wide: true, cell: () => <bdi class="foreign">{clampText(hostile)}</bdi> },
   {
     id: 'size',
     head: 'Size',
@@ -109,7 +109,7 @@ function Gallery() {
               <Id value={id} full />
             </Fact>
             <Fact label="File name">
-              <bdi class="foreign">{hostile}</bdi>
+              <bdi class="foreign">{clampText(hostile)}</bdi>
             </Fact>
             <Fact label="Link">{safeHref('javascript:alert(1)') ?? 'no address of the web'}</Fact>
             <Fact label="State">
