@@ -2,6 +2,7 @@ import './style/main.css';
 import './wallet/wallet-parts.css';
 import './views/home/home.css';
 import './views/wallet/wallet.css';
+import './views/operator/operator.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
 import { Shell } from './app/shell.tsx';
