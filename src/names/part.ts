@@ -62,7 +62,7 @@ const defaultDeliveryTimeoutMs = 20_000;
 export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   const { log, sql, pricing, chain, registry, key, now = Date.now } = deps;
   const settings = namesSettings(config);
-  const metrics = createNamesMetrics(deps.metrics);
+  const metrics = createNamesMetrics(deps.metrics, async () => Number((await registry.config()).totalNames));
   const background = new BackgroundWork(log);
   const prices = new NamePrices({
     registry,
