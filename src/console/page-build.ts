@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import type { PageFiles } from './page-html.ts';
 
 /** Programs that the page starts, by the name that `index.html` tells their address under. */
-const entries: Readonly<Record<string, string>> = { main: 'main.tsx' };
+const entries: Readonly<Record<string, string>> = { main: 'main.tsx', items: 'items/worker.ts' };
 
 export async function buildPage(): Promise<PageFiles> {
   const { build, stop } = await import('esbuild');

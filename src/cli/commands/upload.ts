@@ -2,6 +2,7 @@ import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { readProcessConfig } from '../../config/config.ts';
+import { contentTypeOfFile } from '../../formats/content-types.ts';
 import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
@@ -10,7 +11,6 @@ import { type Command, parseTag, printResult, readArguments, UsageError } from '
 import { ProgressBar } from '../progress-bar.ts';
 import { serviceUrl } from '../service-url.ts';
 import { severalAtOnce } from '../several-at-once.ts';
-import { contentTypeOfFile } from '../upload/content-types.ts';
 import { explainCredits } from '../upload/explain-credits.ts';
 import { bytesItem, fileItem } from '../upload/file-item.ts';
 import { NotEnoughCredits, UploadClient } from '../upload/upload-client.ts';

@@ -1,5 +1,7 @@
 /** What a file is, by the end of its name. What is not listed is bytes. */
-import { extname } from 'node:path';
+
+/** For what is not known. */
+const bytes = 'application/octet-stream';
 
 const types: Readonly<Record<string, string>> = {
   avif: 'image/avif',
@@ -39,5 +41,9 @@ const types: Readonly<Record<string, string>> = {
 };
 
 export function contentTypeOfFile(path: string): string {
-  return types[extname(path).slice(1).toLowerCase()] ?? 'application/octet-stream';
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const dot = name.lastIndexOf('.');
+  // What has nothing before its dot is a hidden file, not an ending.
+  const ending = dot > 0 ? name.slice(dot + 1).toLowerCase() : '';
+  return Object.hasOwn(types, ending) ? (types[ending] ?? bytes) : bytes;
 }
