@@ -213,7 +213,7 @@ function GatewayList({ of, changed }: GatewayListProps) {
                 id: 'what',
                 head: words.what,
                 wide: true,
-                cell: ({ what }) => <bdi class="foreign operator-mono">{what}</bdi>,
+                cell: ({ what }) => <bdi class="foreign mono">{what}</bdi>,
               },
               {
                 id: 'source',

@@ -7,7 +7,13 @@ import { adviceFor } from './advice.ts';
 
 const { advice: words } = texts.operator;
 
-export function Problems({ problems }: { readonly problems: readonly string[] }) {
+interface Props {
+  readonly problems: readonly string[];
+  /** Without links to other pages of the console. */
+  readonly isAlone?: boolean;
+}
+
+export function Problems({ problems, isAlone = false }: Props) {
   return (
     <ul class="operator-problems">
       {problems.map((problem) => {
@@ -18,7 +24,7 @@ export function Problems({ problems }: { readonly problems: readonly string[] })
               <Badge tone="bad">!</Badge> <bdi class="foreign">{clampText(problem, 500)}</bdi>
             </p>
             <p class="soft">
-              {text} {href !== undefined && <a href={href}>{words.show}</a>}
+              {text} {href !== undefined && !isAlone && <a href={href}>{words.show}</a>}
             </p>
           </li>
         );

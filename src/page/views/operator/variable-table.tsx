@@ -31,11 +31,7 @@ export function VariableTable({ variables }: { readonly variables: readonly Vari
             <ul class="operator-values">
               {values.map(({ value, surfaces }) => (
                 <li key={value}>
-                  {value === '' ? (
-                    <span class="soft">{words.unset}</span>
-                  ) : (
-                    <bdi class="operator-mono">{value}</bdi>
-                  )}
+                  {value === '' ? <span class="soft">{words.unset}</span> : <bdi class="mono">{value}</bdi>}
                   {values.length > 1 && <span class="soft"> ({surfaces.join(', ')})</span>}
                 </li>
               ))}

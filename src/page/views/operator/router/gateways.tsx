@@ -96,7 +96,7 @@ export function RouterGatewaysPart({ ask }: { readonly ask: Ask }) {
                 align: 'end',
                 cell: ({ gateway, state }) =>
                   state === 'healthy' ? (
-                    <Button small kind="danger" busy={action.busy} onClick={() => void quarantine(gateway)}>
+                    <Button small busy={action.busy} onClick={() => void quarantine(gateway)}>
                       {words.quarantine}
                     </Button>
                   ) : (

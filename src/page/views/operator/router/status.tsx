@@ -10,7 +10,13 @@ import { formatShare } from './share.ts';
 
 const words = texts.operator.router;
 
-export function RouterStatusPart({ ask }: { readonly ask: Ask }) {
+interface Props {
+  readonly ask: Ask;
+  /** On the router's own page, which has none of the console's others to go to. */
+  readonly isAlone?: boolean;
+}
+
+export function RouterStatusPart({ ask, isAlone = false }: Props) {
   const status = useLoad(() => ask<RouterStatus>('GET', 'status'), [ask], { everyMs: 5_000 });
   return (
     <Loaded of={status}>
@@ -18,7 +24,7 @@ export function RouterStatusPart({ ask }: { readonly ask: Ask }) {
         <>
           {router.problems.length > 0 && (
             <Card title={texts.operator.import.problems} tone="bad">
-              <Problems problems={router.problems} />
+              <Problems problems={router.problems} isAlone={isAlone} />
             </Card>
           )}
           <Figures>
