@@ -1,4 +1,5 @@
 /** What became of the runs of one background job, for the operator. */
+import { redactUrlsInText } from '../../config/redact.ts';
 import type { JobReport } from '../../formats/admin-answers.ts';
 import { messageOf } from '../errors.ts';
 
@@ -53,7 +54,7 @@ export class RunRecord {
   failed(error: unknown): void {
     this.#end();
     this.#failures += 1;
-    this.#error = messageOf(error).slice(0, longestError);
+    this.#error = redactUrlsInText(messageOf(error)).slice(0, longestError);
     this.#errorAt = this.#endedAt;
   }
 
