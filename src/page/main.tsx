@@ -4,6 +4,7 @@ import './views/home/home.css';
 import './views/explorer/explorer.css';
 import './views/wallet/wallet.css';
 import './views/names/names.css';
+import './views/operator/operator.css';
 import './views/upload/upload.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
