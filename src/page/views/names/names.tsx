@@ -1,9 +1,9 @@
 /** Names: finding and buying one, one's own, every action, and each name by itself. */
 import { useEffect } from 'preact/hooks';
+import type { ViewProps } from '../../app/location.ts';
 import { Card } from '../../kit/card.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
-import type { ViewProps } from '../../sections.ts';
 import { texts } from '../../texts.ts';
 import { ActionsView } from './action-list.tsx';
 import { useFollowing } from './kept-actions.ts';
