@@ -46,7 +46,7 @@ async function build(programs: typeof entries): Promise<PageFiles> {
       metafile: true,
       format: 'esm',
       platform: 'browser',
-      // The colours of `style/colours.css` need no older ones.
+      // `light-dark()`, which the colours are written in, came with these.
       target: ['chrome123', 'firefox121', 'safari17.5'],
       jsx: 'automatic',
       jsxImportSource: 'preact',
