@@ -270,11 +270,7 @@ export const texts = {
         `${size} with its header, from byte ${offset} of the transaction`,
     },
     tagList: {
-      caption: 'Tags',
       none: 'No tags',
-      name: 'Name',
-      value: 'Value',
-      actions: 'Actions',
       findSame: 'Find same',
       valueOf: (name: string) => `the value of ${name}`,
       all: (count: number) => `Show all ${count} tags`,

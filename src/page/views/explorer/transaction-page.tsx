@@ -146,16 +146,16 @@ function Found({ entry, place }: { readonly entry: Entry; readonly place: Place 
     <>
       <Columns>
         <div class="explorer-stack">
+          <StatusCard entry={entry} />
+          <ProofCard entry={entry} />
+        </div>
+        <div class="explorer-stack">
           <FactsCard entry={entry} />
           {node !== undefined && (
             <Card title={words.tags(node.tags.length)}>
               <TagList tags={node.tags} />
             </Card>
           )}
-        </div>
-        <div class="explorer-stack">
-          <StatusCard entry={entry} />
-          <ProofCard entry={entry} />
         </div>
       </Columns>
       {hasItems && (
