@@ -65,7 +65,7 @@ export function addressOf({ base, path }: Pick<Target, 'base' | 'path'>): string
   if (!URL.canParse(text)) throw noSuchRoute();
   const address = new URL(text);
   if (address.href !== text && address.href !== `${text}/`) throw noSuchRoute();
-  if (/%2e|%2f|%5c/i.test(own)) throw noSuchRoute();
+  if (/#|%2e|%2f|%5c/i.test(own)) throw noSuchRoute();
   return query === undefined ? text : `${text}?${query}`;
 }
 

@@ -173,11 +173,24 @@ export interface LedgerAccount {
     readonly winc: string;
     readonly controlledWinc: string;
     readonly effectiveBalance: string;
-    readonly givenApprovals: readonly object[];
-    readonly receivedApprovals: readonly object[];
+    readonly givenApprovals: readonly SharedCredits[];
+    readonly receivedApprovals: readonly SharedCredits[];
   };
   readonly entries: readonly LedgerEntry[];
   readonly next: string | null;
+}
+
+/** As the contract has it (interface §2 "Approval"). */
+export interface SharedCredits {
+  readonly approvalDataItemId: string;
+  readonly approvedAddress: string;
+  readonly payingAddress: string;
+  readonly approvedWincAmount: string;
+  readonly usedWincAmount: string;
+  /** ISO 8601. */
+  readonly creationDate: string;
+  /** Absent when it never expires. */
+  readonly expirationDate?: string;
 }
 
 /** `POST ledger/credit`. */

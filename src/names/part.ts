@@ -9,6 +9,7 @@ import type { Part } from '../kernel/part.ts';
 import type { CardPayments } from '../payments/card/card.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { NameChain } from '../registry/chain.ts';
+import { createNameHistory } from '../registry/name-history.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
@@ -21,8 +22,10 @@ import { translateError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
 import { NamePrices } from './prices/prices.ts';
+import { adminActionsRoute } from './routes/admin-actions.ts';
 import { arnsActionRoutes } from './routes/arns-actions.ts';
 import { arnsMyNamesRoute } from './routes/arns-my-names.ts';
+import { arnsNamesRoutes } from './routes/arns-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
 import { arnsQuoteRoute } from './routes/arns-quote.ts';
@@ -50,7 +53,8 @@ export interface NamesDeps {
   readonly now?: () => number;
 }
 
-export interface Names extends Required<Pick<Part, 'name' | 'routes' | 'jobs' | 'start' | 'stop'>> {
+export interface Names
+  extends Required<Pick<Part, 'name' | 'routes' | 'adminRoutes' | 'jobs' | 'start' | 'stop'>> {
   /** Goes on now with everything that is unfinished, whatever its age. */
   reconcile(): Promise<void>;
   /** Resolves when no background work is left. */
@@ -62,7 +66,7 @@ const defaultDeliveryTimeoutMs = 20_000;
 export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   const { log, sql, pricing, chain, registry, key, now = Date.now } = deps;
   const settings = namesSettings(config);
-  const metrics = createNamesMetrics(deps.metrics);
+  const metrics = createNamesMetrics(deps.metrics, async () => Number((await registry.config()).totalNames));
   const background = new BackgroundWork(log);
   const prices = new NamePrices({
     registry,
@@ -123,6 +127,9 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     pricing,
     prices,
     signatures: deps.signatures,
+    registry,
+    history: createNameHistory(chain, registry.programs),
+    now,
     actions,
     cards,
     appUrl: config.APP_URL,
@@ -130,6 +137,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   return {
     name: 'names',
     routes: (scope) => void scope.register(async (app: App) => addRoutes(app, context)),
+    adminRoutes: (app) => adminActionsRoute(app, sql, now),
     jobs: [reconciling],
     async start() {
       background.run(() => logFunds(deps));
@@ -154,6 +162,7 @@ function addRoutes(app: App, context: NamesContext): void {
   arnsPurchaseRoute(app, context);
   arnsQuoteRoute(app, context);
   arnsMyNamesRoute(app, context);
+  arnsNamesRoutes(app, context);
   arnsActionRoutes(app, context);
 }
 

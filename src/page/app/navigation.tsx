@@ -81,7 +81,7 @@ export function PhoneNavigation({ sections, current }: Props) {
               aria-current={behindMore.some(({ id }) => id === current) ? 'true' : undefined}
               onClick={() => setOpen(true)}
             >
-              <Icon name="more" />
+              <Icon name="menu" />
               <span>{texts.shell.more}</span>
             </button>
           </li>

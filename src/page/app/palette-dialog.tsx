@@ -1,6 +1,6 @@
 /** Everything that can be done and gone to, by writing some of its words. */
 import { signal } from '@preact/signals';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../kit/format.ts';
 import { Icon } from '../kit/icon.tsx';
 import { texts } from '../texts.ts';
@@ -26,7 +26,8 @@ function OpenPalette({ close }: { readonly close: () => void }) {
   const [commands] = useState(allCommands);
   const shown = [...matchCommands(commands, query), ...searchFor(query)];
   const active = Math.min(chosen, shown.length - 1);
-  useEffect(() => dialog.current?.showModal(), []);
+  // At once: what is written next is meant for it.
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
   }, [active, query]);

@@ -13,8 +13,11 @@ export interface Command {
 const sources = signal<readonly (() => readonly Command[])[]>([]);
 
 /** `source` is asked whenever the palette is opened. Answers how to take it away again. */
-export function addCommands(source: () => readonly Command[]): () => void {
-  sources.value = [...sources.value, source];
+export function addCommands(
+  source: () => readonly Command[],
+  { isFirst = false }: { isFirst?: boolean } = {},
+): () => void {
+  sources.value = isFirst ? [source, ...sources.value] : [...sources.value, source];
   return () => {
     sources.value = sources.value.filter((each) => each !== source);
   };

@@ -38,7 +38,7 @@ interface Props {
 export function Shell({ sections, sectionOf, version, world, live, wallet, dialogs }: Props) {
   const current = sectionOf(place.value);
   useEffect(() => listenToKeys((action) => perform(action, sections)), [sections]);
-  useEffect(() => addCommands(() => ownCommands(sections)), [sections]);
+  useEffect(() => addCommands(() => ownCommands(sections), { isFirst: true }), [sections]);
   return (
     <div class="frame">
       <a class="skip" href="#main">

@@ -1,7 +1,7 @@
 /** A dialog over the page: the browser keeps the focus inside it, closes it on Escape and gives the focus back. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../texts.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
@@ -16,9 +16,14 @@ interface Props {
 
 export function Dialog({ open, title, onClose, wide = false, children }: Props) {
   const element = useRef<HTMLDialogElement>(null);
+  const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
-  useEffect(() => {
-    if (open && element.current?.open === false) element.current.showModal();
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    if (!open || dialog === null || dialog.open) return;
+    dialog.showModal();
+    // A field that asks for it, else what the dialog is about.
+    (dialog.querySelector<HTMLElement>('[data-focus]') ?? heading.current)?.focus();
   }, [open]);
   if (!open) return null;
   return (
@@ -34,7 +39,9 @@ export function Dialog({ open, title, onClose, wide = false, children }: Props) 
     >
       <div class="dialog-box">
         <div class="dialog-head">
-          <h2 id={id}>{title}</h2>
+          <h2 id={id} tabIndex={-1} ref={heading}>
+            {title}
+          </h2>
           <button type="button" class="icon-button" aria-label={texts.kit.close} onClick={onClose}>
             <Icon name="close" />
           </button>

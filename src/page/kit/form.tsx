@@ -114,6 +114,7 @@ export function TextField({ label, hint, error, ...props }: TextFieldProps) {
           value,
           autocomplete: autoComplete,
           spellcheck: false,
+          'data-focus': focused || undefined,
           ref: focused ? focusOnce : null,
           onInput: (event: TargetedEvent<HTMLInputElement>) => onInput(event.currentTarget.value),
         };

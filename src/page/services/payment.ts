@@ -187,6 +187,18 @@ export function openTopUp(order: TopUpOrder): Promise<TopUpSession> {
   return ask(`/v1/top-up/checkout-session/${encodeURIComponent(to)}/${currency}/${amount}?${query}`);
 }
 
+export interface CardState {
+  readonly state: 'waiting' | 'paid' | 'failed' | 'refunded';
+}
+
+/** How a card payment stands; undefined where the service does not tell. */
+export async function cardState(quoteId: string, signal?: AbortSignal): Promise<CardState | undefined> {
+  const path = `/v1/thank-you?quote=${encodeURIComponent(quoteId)}`;
+  const { status, text, headers } = await askRaw(path, { headers: { accept: 'application/json' }, signal });
+  const isJson = headers.get('content-type')?.startsWith('application/json') === true;
+  return status === 200 && isJson ? (JSON.parse(text) as CardState) : undefined;
+}
+
 export interface ReportedPayment {
   readonly state: 'credited' | 'pending' | 'failed';
   readonly winc: bigint;

@@ -178,13 +178,13 @@ interface KindButtonsProps {
 function KindButtons({ kinds, kind, onChange, label }: KindButtonsProps) {
   if (kinds.length < 2) return null;
   return (
-    <div class="actions" role="group" aria-label={label}>
+    <fieldset class="actions wallet-kinds" aria-label={label}>
       {kinds.map((each) => (
         <Button key={each} small pressed={each === kind} onClick={() => onChange(each)}>
           {texts.wallet.kinds[each]}
         </Button>
       ))}
-    </div>
+    </fieldset>
   );
 }
 
