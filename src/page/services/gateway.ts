@@ -374,10 +374,4 @@ export async function readSpan(
   return (await readAtMost(answer, size)).bytes;
 }
 
-/** The id that a name leads to; undefined for a name that leads nowhere. */
-export async function resolveName(name: string, signal?: AbortSignal): Promise<string | undefined> {
-  const raw = await askJson(`${gatewayUrl()}/gw/resolver/${encodeURIComponent(name)}`, signal && { signal });
-  return textOf(raw, 'txId', 43);
-}
-
 const hostOf = (url: string): string => new URL(url).host;

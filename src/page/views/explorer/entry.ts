@@ -7,13 +7,14 @@ import {
   readContentState,
   readStatus,
 } from '../../services/gateway.ts';
-import { readUploadState, type UploadState } from '../../services/item-state.ts';
+import { findItemStatus } from '../../services/item-state.ts';
+import type { ItemStatus } from '../../services/upload.ts';
 
 export interface Entry {
   readonly id: string;
   /** As the index has it. */
   readonly node: QueryNode | undefined;
-  readonly upload: UploadState | undefined;
+  readonly upload: ItemStatus | undefined;
   /** undefined where the gateway has no bytes of it. */
   readonly content: ContentState | undefined;
   readonly status: ChainStatus | undefined;
@@ -36,7 +37,7 @@ export async function readEntry(id: string, signal: AbortSignal): Promise<Entry 
   const upload =
     content?.isStable === true || (node !== undefined && node.bundledIn === null && node.block !== null)
       ? undefined
-      : await readUploadState(id, signal);
+      : await findItemStatus(id, signal);
   if (node === undefined && content === undefined && upload === undefined) return undefined;
   const status = node?.block == null ? undefined : await readStatus(parents.at(-1) ?? id, signal);
   return { id, node, upload, content, status, parents };

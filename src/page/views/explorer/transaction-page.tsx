@@ -11,9 +11,9 @@ import { PageTitle } from '../../kit/page-title.tsx';
 import { Empty } from '../../kit/state.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { Amount, Badge, Bytes, Id, Time } from '../../kit/value.tsx';
-import { readArPrice } from '../../services/account.ts';
 import { decodeBase64 } from '../../services/encoding.ts';
 import { gatewayUrl, nodeFields, readTransaction } from '../../services/gateway.ts';
+import { dollarsPerAr } from '../../services/payment.ts';
 import { serviceUrl, settings } from '../../services/settings.ts';
 import { texts } from '../../texts.ts';
 import { type Entry, fileNameOf, isBundle, readEntry } from './entry.ts';
@@ -86,7 +86,7 @@ function Summary({ entry: { node, upload, content } }: { readonly entry: Entry }
       </bdi>
       {' · '}
       {node?.block == null
-        ? upload?.state === 'failed'
+        ? upload?.info === 'failed'
           ? words.failed
           : words.notMined
         : words.inBlock(String(node.block.height))}
@@ -270,7 +270,7 @@ function OwnerFact({ node }: { readonly node: QueryNode }) {
 }
 
 function FeeFact({ winston }: { readonly winston: string }) {
-  const price = useLoad((signal) => readArPrice(signal).catch(() => undefined), []);
+  const price = useLoad((signal) => dollarsPerAr(signal).catch(() => undefined), []);
   const dollars = price.value === undefined ? undefined : (Number(winston) / 1e12) * price.value;
   return (
     <Fact label={texts.explorer.txPage.fee}>
