@@ -354,6 +354,8 @@ export const texts = {
       notFoundHelp:
         'The gateway has it neither in its index nor in its store, and the upload service never received it. If it was just uploaded elsewhere, try again in a few minutes.',
       asAddress: 'Look at it as an address',
+      blocked: 'The operator of this gateway blocked this content',
+      blockedHelp: 'It is still on the chain, and other gateways may serve it; this one does not.',
       inside: 'In this bundle',
       items: 'Items',
       content: 'Content',

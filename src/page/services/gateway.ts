@@ -291,8 +291,13 @@ export interface RootPlace {
   readonly size: number;
 }
 
-export async function readContentState(id: string, signal?: AbortSignal): Promise<ContentState | undefined> {
+/** `blocked`: the gateway's operator does not let it be served (RFC 7725). undefined: the gateway has no bytes of it. */
+export async function readContentState(
+  id: string,
+  signal?: AbortSignal,
+): Promise<ContentState | 'blocked' | undefined> {
   const answer = await ask(`${gatewayUrl()}/raw/${id}`, { method: 'HEAD', ...(signal && { signal }) });
+  if (answer.status === 451) return 'blocked';
   if (!answer.ok) return undefined;
   const { headers } = answer;
   const rootId = headers.get('x-ar-io-root-transaction-id');

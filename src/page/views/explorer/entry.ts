@@ -17,6 +17,8 @@ export interface Entry {
   readonly upload: ItemStatus | undefined;
   /** undefined where the gateway has no bytes of it. */
   readonly content: ContentState | undefined;
+  /** The gateway has it, and its operator does not let it be served. */
+  readonly isBlocked: boolean;
   readonly status: ChainStatus | undefined;
   /** From the bundle that holds it up to the transaction on the chain. */
   readonly parents: readonly string[];
@@ -29,18 +31,20 @@ const maxParents = 8;
 export async function readEntry(id: string, signal: AbortSignal): Promise<Entry | undefined> {
   const node = (await findNode(id, signal)) ?? undefined;
   const hasData = node === undefined || node.data.size !== '0';
-  const [content, parents] = await Promise.all([
+  const [told, parents] = await Promise.all([
     hasData ? readContentState(id, signal) : undefined,
     parentsOf(node, signal),
   ]);
+  const isBlocked = told === 'blocked';
+  const content = isBlocked ? undefined : told;
   // What cannot change any more, the upload service need not be asked for.
   const upload =
     content?.isStable === true || (node !== undefined && node.bundledIn === null && node.block !== null)
       ? undefined
       : await findItemStatus(id, signal);
-  if (node === undefined && content === undefined && upload === undefined) return undefined;
+  if (node === undefined && told === undefined && upload === undefined) return undefined;
   const status = node?.block == null ? undefined : await readStatus(parents.at(-1) ?? id, signal);
-  return { id, node, upload, content, status, parents };
+  return { id, node, upload, content, isBlocked, status, parents };
 }
 
 async function parentsOf(node: QueryNode | undefined, signal: AbortSignal): Promise<readonly string[]> {

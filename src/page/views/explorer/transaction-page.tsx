@@ -139,11 +139,16 @@ function NotFound({ id }: { readonly id: string }) {
 
 function Found({ entry, place }: { readonly entry: Entry; readonly place: Place }) {
   const words = texts.explorer.txPage;
-  const { id, node, content } = entry;
+  const { id, node, content, isBlocked } = entry;
   const hasItems = node !== undefined && isBundle(node);
   const tab = hasItems && place.query.get('show') !== 'content' ? 'items' : 'content';
   return (
     <>
+      {isBlocked && (
+        <Card tone="warn" title={words.blocked}>
+          <p>{words.blockedHelp}</p>
+        </Card>
+      )}
       <Columns>
         <div class="explorer-stack">
           <StatusCard entry={entry} />
