@@ -4,7 +4,7 @@ import { isRecord, memberOf, textOf, tryParseJson } from '../../formats/json.ts'
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl } from './settings.ts';
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 /** Of an answer that is JSON or text. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
@@ -19,7 +19,7 @@ export interface AskOptions {
 export async function ask(url: string, options: AskOptions = {}): Promise<Response> {
   const { signal, ...rest } = options;
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), patienceMs);
+  const timer = setTimeout(() => limit.abort(), timeoutMs);
   const stop = () => limit.abort(signal?.reason);
   if (signal?.aborted === true) stop();
   signal?.addEventListener('abort', stop, { once: true });
