@@ -222,9 +222,6 @@ export const texts = {
   },
   explorer: {
     note: 'Everything that is stored: blocks, transactions, bundles and the items in them.',
-    search: 'Search',
-    searchLabel: 'Search for an id, address, name, tag or block',
-    searchHint: 'Id, address, name, Tag:value, block or a gateway link',
     searchTitle: 'Search',
     searching: 'Looking everywhere it could be…',
     searchHelp:
