@@ -389,6 +389,7 @@ export const texts = {
       steps: { received: 'Received', bundled: 'In a bundle', mined: 'In a block', permanent: 'Permanent' },
       notes: {
         received: 'The upload service has it',
+        elsewhere: 'Its owner signed it and another service took it',
         posted: 'The network has it',
         notBundled: 'Items are collected and sent to the chain together',
         bundled: 'Show the bundle',
@@ -432,6 +433,7 @@ export const texts = {
         7: 'an Ethereum key (typed data)',
       },
       typeOf: (type: number) => `a key of type ${type}`,
+      whole: 'Proof to keep (JSON)',
       prove: 'Verify in this browser',
       proveHint: 'Reads all bytes and checks the signature here, without trusting any service.',
       outcomes: { good: 'proven here', bad: 'not genuine', warn: 'cannot be proven here' },

@@ -33,6 +33,9 @@ export async function keptReceipt(id: string): Promise<unknown> {
   return (await kept<{ readonly receipt: unknown }>('receipts').get(id))?.receipt;
 }
 
+/** Receipt, signed header and place on the chain, with all that it takes to verify them without asking anybody. */
+export const proofUrl = (id: string): string => `${serviceUrl('upload')}/v1/tx/${id}/proof`;
+
 /** The whole raw item, for as long as the service holds it. */
 export const heldItemUrl = (id: string): string | undefined => {
   const url = serviceUrl('upload');

@@ -37,11 +37,9 @@ export async function readEntry(id: string, signal: AbortSignal): Promise<Entry 
   ]);
   const isBlocked = told === 'blocked';
   const content = isBlocked ? undefined : told;
-  // What cannot change any more, the upload service need not be asked for.
-  const upload =
-    content?.isStable === true || (node !== undefined && node.bundledIn === null && node.block !== null)
-      ? undefined
-      : await findItemStatus(id, signal);
+  // Transactions of the chain itself are nobody's uploads.
+  const isOfChain = node !== undefined && node.bundledIn === null && node.block !== null;
+  const upload = isOfChain ? undefined : await findItemStatus(id, signal);
   if (node === undefined && told === undefined && upload === undefined) return undefined;
   const status = node?.block == null ? undefined : await readStatus(parents.at(-1) ?? id, signal);
   return { id, node, upload, content, isBlocked, status, parents };

@@ -6,7 +6,7 @@ import { useLoad } from '../../kit/load.tsx';
 import { Problem } from '../../kit/state.tsx';
 import { Badge } from '../../kit/value.tsx';
 import { readRouterProof } from '../../services/gateway.ts';
-import { keptReceipt } from '../../services/item-state.ts';
+import { keptReceipt, proofUrl } from '../../services/item-state.ts';
 import { serviceUrl } from '../../services/settings.ts';
 import { texts } from '../../texts.ts';
 import type { Entry } from './entry.ts';
@@ -14,7 +14,7 @@ import type { Outcome } from './proof/prove.ts';
 
 export function ProofCard({ entry }: { readonly entry: Entry }) {
   const words = texts.explorer.proof;
-  const { id, node, content } = entry;
+  const { id, node, content, upload } = entry;
   const hasRouter = serviceUrl('router') !== undefined && content !== undefined;
   const router = useLoad(
     async (signal) =>
@@ -64,6 +64,11 @@ export function ProofCard({ entry }: { readonly entry: Entry }) {
         >
           {receipt.value === undefined ? texts.explorer.checkReceipt : texts.explorer.receipt.yours}
         </LinkButton>
+        {upload !== undefined && (
+          <LinkButton kind="quiet" small outside href={proofUrl(id)}>
+            {words.whole}
+          </LinkButton>
+        )}
       </p>
     </Card>
   );

@@ -29,7 +29,8 @@ export function StatusCard({ entry }: { readonly entry: Entry }) {
   });
   const bundle = upload?.bundleId ?? node?.bundledIn?.id;
   const notes = {
-    received: isItem ? words.notes.received : words.notes.posted,
+    received:
+      upload !== undefined ? words.notes.received : isItem ? words.notes.elsewhere : words.notes.posted,
     bundled:
       bundle === undefined ? words.notes.notBundled : <a href={`/tx/${bundle}`}>{words.notes.bundled}</a>,
     mined:
