@@ -238,7 +238,7 @@ export const texts = {
     connect: 'Connect wallet',
     change: 'Change wallet',
     disconnect: 'Disconnect wallet',
-    chip: (label: string, address: string) => `Wallet in use: ${label}, ${address}`,
+    chip: 'Wallet in use:',
     kinds: { arweave: 'Arweave', ethereum: 'Ethereum', solana: 'Solana' },
     chooser: {
       title: 'Choose a wallet',

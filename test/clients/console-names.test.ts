@@ -6,7 +6,6 @@ import { decodeBase58 } from '../../src/formats/base58.ts';
 import { addressBytes, parseSolanaAddress } from '../../src/formats/solana/address.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519PrivateKey } from '../../src/wallets/solana/ed25519.ts';
-import { eventually } from '../support/eventually.ts';
 import { noChromium } from './chromium.ts';
 import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
 
@@ -110,7 +109,7 @@ describe('names in the console', { skip: noChromium }, () => {
     await agree();
     await page.getByText('up to date').first().waitFor();
     await button('Ask the router').click();
-    await eventually(async () => assert.equal(await page.getByText('up to date').count(), 2));
+    await page.getByText('up to date').nth(1).waitFor();
     const href = await page.getByRole('link', { name: 'Open through the router' }).getAttribute('href');
     const opened = await underTest.context.newPage();
     await opened.goto(String(href));

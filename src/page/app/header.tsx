@@ -62,13 +62,13 @@ function SearchBox() {
         <button
           type="button"
           class="palette-button"
-          aria-label={texts.shell.palette}
           aria-keyshortcuts="Control+K Meta+K"
           aria-haspopup="dialog"
           title={texts.shell.palette}
           onClick={togglePalette}
         >
           <kbd>{texts.shell.paletteKey}</kbd>
+          <span class="unseen"> {texts.shell.palette}</span>
         </button>
       </form>
     </search>
