@@ -1,9 +1,9 @@
 /** Names: finding and buying one, one's own, every action, and each name by itself. */
 import { useEffect } from 'preact/hooks';
+import type { Place } from '../../app/location.ts';
 import { Card } from '../../kit/card.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
-import type { ViewProps } from '../../sections.ts';
 import { texts } from '../../texts.ts';
 import { ActionsView } from './action-list.tsx';
 import { useFollowing } from './kept-actions.ts';
@@ -14,7 +14,7 @@ import { proposed } from './proposal.ts';
 import { ReviewDialog } from './review.tsx';
 import { SearchView } from './search.tsx';
 
-export default function NamesView({ place }: ViewProps) {
+export default function NamesView({ place }: { readonly place: Place }) {
   useFollowing();
   useEffect(() => {
     proposed.value = undefined;
@@ -27,7 +27,7 @@ export default function NamesView({ place }: ViewProps) {
   );
 }
 
-function viewOf({ segments: [root, part, detail], query }: ViewProps['place']) {
+function viewOf({ segments: [root, part, detail], query }: Place) {
   if (root === 'name' && part !== undefined) return <NameView name={part} tab={detail} query={query} />;
   const current = part === 'mine' || part === 'actions' ? part : 'search';
   const { tabs } = texts.names;
