@@ -747,6 +747,7 @@ export const texts = {
       what: 'What happens',
       price: 'Price',
       paidBy: 'Paid by',
+      boughtFor: 'For the wallet',
       owner: 'Owner',
       credits: 'Credits left',
       shared: 'Credits that others share with this wallet are used first.',

@@ -147,7 +147,7 @@ function Terms({ proposal, begun }: TermsProps) {
           <Loaded of={price}>{(value) => <PriceText price={value} />}</Loaded>
         </Fact>
         {payer !== undefined && (
-          <Fact label={words.paidBy}>
+          <Fact label={isCard ? words.boughtFor : words.paidBy}>
             <WalletText wallet={payer} />
             {other !== undefined && (
               <Button kind="quiet" small onClick={payWithOther}>
@@ -156,11 +156,7 @@ function Terms({ proposal, begun }: TermsProps) {
             )}
           </Fact>
         )}
-        {owner !== undefined && wanted !== 'nobody' && (
-          <Fact label={words.owner}>
-            <WalletText wallet={owner} />
-          </Fact>
-        )}
+        <OwnerFact wanted={wanted} owner={owner} />
         {payer !== undefined && !isCard && cost !== undefined && (
           <Fact label={words.credits}>
             <Loaded of={balance}>
@@ -270,6 +266,22 @@ function WalletText({ wallet: shown }: { readonly wallet: Wallet }) {
     <>
       {shown.label} <Id value={shown.address} />
     </>
+  );
+}
+
+interface OwnerFactProps {
+  readonly wanted: Proposal['owner'];
+  readonly owner: Wallet | undefined;
+}
+
+/** The wallet that owns the name or will, connected or not. */
+function OwnerFact({ wanted, owner }: OwnerFactProps) {
+  const address = ownerOf(wanted, owner);
+  if (address === undefined) return null;
+  return (
+    <Fact label={words.owner}>
+      {owner?.address === address ? <WalletText wallet={owner} /> : <Id value={address} />}
+    </Fact>
   );
 }
 
