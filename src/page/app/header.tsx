@@ -67,8 +67,7 @@ function SearchBox() {
           title={texts.shell.palette}
           onClick={togglePalette}
         >
-          <kbd>{texts.shell.paletteKey}</kbd>
-          <span class="unseen"> {texts.shell.palette}</span>
+          <span class="unseen">{texts.shell.palette}</span> <kbd>{texts.shell.paletteKey}</kbd>
         </button>
       </form>
     </search>

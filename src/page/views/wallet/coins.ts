@@ -31,7 +31,8 @@ export async function coinsOf(kind: WalletKind, address: string): Promise<readon
 }
 
 async function arweaveCoins(address: string): Promise<readonly Coin[] | undefined> {
-  const node = serviceUrl('gateway') ?? serviceUrl('arweave');
+  // A gateway may remember a balance for a while.
+  const node = serviceUrl('arweave') ?? serviceUrl('gateway');
   if (node === undefined) return undefined;
   return [
     { symbol: 'AR', decimals: 12, amount: BigInt(await askChain(`${node}/wallet/${address}/balance`)) },

@@ -35,7 +35,9 @@ export function Overview() {
               {texts.wallet.tabs.topUp}
             </LinkButton>
             <Button onClick={() => openWalletChooser()}>{texts.wallet.change}</Button>
-            <Button onClick={() => disconnect()}>{texts.wallet.disconnect}</Button>
+            <Button kind="quiet" onClick={() => disconnect()}>
+              {texts.wallet.disconnect}
+            </Button>
           </>
         )}
       </PageTitle>

@@ -171,7 +171,7 @@ function Order({ of: wallet, gift: isGift, currencies: { supportedCurrencies, li
           )}
         </Form>
       </Card>
-      <Card title={words.youGet}>
+      <Card title={words.summary}>
         <Loaded of={price}>
           {(quoted) =>
             quoted === undefined ? (

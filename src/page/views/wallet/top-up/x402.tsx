@@ -118,7 +118,7 @@ export function X402TopUp({ of: wallet }: { readonly of: Wallet }) {
           </div>
         </Form>
       </Card>
-      <Card title={words.youGet}>
+      <Card title={words.summary}>
         <Loaded of={offer}>
           {(known) => {
             if (known === undefined) return <p class="soft">{words.x402WholeCredits}</p>;
