@@ -1,6 +1,6 @@
 /** Names: finding and buying one, one's own, every action, and each name by itself. */
 import { useEffect } from 'preact/hooks';
-import type { Place } from '../../app/location.ts';
+import type { ViewProps } from '../../app/location.ts';
 import { Card } from '../../kit/card.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
@@ -14,7 +14,7 @@ import { proposed } from './proposal.ts';
 import { ReviewDialog } from './review.tsx';
 import { SearchView } from './search.tsx';
 
-export default function NamesView({ place }: { readonly place: Place }) {
+export default function NamesView({ place }: ViewProps) {
   useFollowing();
   useEffect(() => {
     proposed.value = undefined;
@@ -27,7 +27,7 @@ export default function NamesView({ place }: { readonly place: Place }) {
   );
 }
 
-function viewOf({ segments: [root, part, detail], query }: Place) {
+function viewOf({ segments: [root, part, detail], query }: ViewProps['place']) {
   if (root === 'name' && part !== undefined) return <NameView name={part} tab={detail} query={query} />;
   const current = part === 'mine' || part === 'actions' ? part : 'search';
   const { tabs } = texts.names;

@@ -1,20 +1,22 @@
-/** The page as files that a browser asks for: packed ones from beside this module, in a checkout made when first asked. */
+/** Pages as files that a browser asks for: the packed program has them, in a checkout they are made when first asked for. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import type { PageFiles } from './page-html.ts';
+import type { PageFiles, PageName } from './page-build.ts';
 
-/** Of the packed page, beside its files. */
+/** Of a packed page, beside its files. */
 export const indexName = 'page.json';
-const packedFolder = join(import.meta.dirname, 'page');
+/** Has a folder for each packed page; in a checkout it is their source. */
+const pagesFolder = join(import.meta.dirname, '..', '..', '..', 'page');
 
-export async function loadPage(): Promise<PageFiles> {
-  const index = join(packedFolder, indexName);
-  if (!existsSync(index)) return await (await import('./page-build.ts')).buildPage();
+export async function loadPage(name: PageName): Promise<PageFiles> {
+  const folder = join(pagesFolder, name);
+  const index = join(folder, indexName);
+  if (!existsSync(index)) return await (await import('./page-build.ts')).buildPage(name);
   const { scripts, style }: Pick<PageFiles, 'scripts' | 'style'> = JSON.parse(readFileSync(index, 'utf8'));
-  const names = readdirSync(packedFolder).filter((name) => name !== indexName);
-  const files = new Map(names.map((name) => [name, readFileSync(join(packedFolder, name))]));
+  const names = readdirSync(folder).filter((file) => file !== indexName);
+  const files = new Map(names.map((file) => [file, readFileSync(join(folder, file))]));
   return { files, scripts, style };
 }
 
