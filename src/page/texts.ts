@@ -989,6 +989,7 @@ export const texts = {
     about:
       'A name is what people type: it opens what it points at, and you can point it elsewhere at any time.',
     tabsLabel: 'Names',
+    commands: { find: 'Find and buy a name', mine: 'My names', actions: 'What was done with names' },
     tabs: { search: 'Find a name', mine: 'My names', actions: 'Actions' },
     search: {
       label: 'Name',
@@ -1013,7 +1014,6 @@ export const texts = {
       years: (years: number) => (years === 1 ? '1 year' : `${years} years`),
       permanent: 'For ever',
       permanentNote: 'Paid once, never lapses.',
-      leaseNote: 'Can be extended at any time.',
       perYear: (price: string) => `${price} a year`,
       included: (surcharge: string) =>
         `Everything is included: the registry's fee and ${surcharge} for making the token that says who owns the name. The service pays all fees on the chain.`,
@@ -1062,7 +1062,6 @@ export const texts = {
       transfer: 'Transfer the name',
     },
     review: {
-      what: 'What happens',
       price: 'Price',
       paidBy: 'Paid by',
       boughtFor: 'For the wallet',
@@ -1140,7 +1139,6 @@ export const texts = {
       openName: 'Look at the name',
       openSite: 'Open it',
       setTarget: 'Choose what it opens',
-      forget: 'Forget',
       forgetAll: 'Forget all that is finished',
       checkout: 'Back to checkout',
       cost: 'Cost',
@@ -1149,7 +1147,6 @@ export const texts = {
       token: 'Token',
       number: 'Number of the action',
       started: 'Started',
-      details: 'What was asked for',
       missing: 'This browser does not know this action.',
       missingNote: 'Actions are kept in the browser in which they were begun.',
     },
@@ -1229,7 +1226,6 @@ export const texts = {
       buyIt: 'Buy it',
       reservedNote: 'The registry keeps this name back.',
       returnedNote: 'The lease of this name ended; it is being auctioned on the chain.',
-      open: 'Open',
       openThrough: { gateway: 'Open through the gateway', router: 'Open through the router' },
       showsNow: { chain: 'The chain says', gateway: 'The gateway opens', router: 'The router opens' },
       checkRouter: 'Ask the router',
@@ -1262,8 +1258,6 @@ export const texts = {
       targetHint: 'The id of an upload, a manifest or a transaction: 43 characters.',
       save: 'Save',
       uploadFirst: 'Upload something first',
-      connectToChange: 'Connect the wallet that owns this name to change it.',
-      ownedByOther: 'Only its owner can change it.',
       undernameNote: (name: string) =>
         `An undername opens something of its own. With the undername docs, people open docs_${name}.`,
       undername: 'Undername',
@@ -1277,7 +1271,6 @@ export const texts = {
         'Undernames have 1 to 61 small letters, digits, - and _, and begin with a letter or digit.',
       undernameTaken: 'There is one of this name already.',
       undernamesCaption: 'Undernames and what they open',
-      index: 'Place',
       recordOwner: 'Also changed by',
       extend: 'Extend the lease',
       extendNote: (years: number) =>
@@ -1322,7 +1315,6 @@ export const texts = {
       ticker: 'Ticker',
       tokenDetails: 'Written when the name was bought',
       removeDetails: 'Remove all',
-      unchanged: 'Nothing is changed.',
       which: 'Of',
       theName: 'the name itself',
       historyNote: 'Transactions on the chain that touched this name, newest first.',

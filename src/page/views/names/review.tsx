@@ -28,7 +28,7 @@ import { texts } from '../../texts.ts';
 import { requestText } from '../../wallet/request.ts';
 import { openWalletChooser, type Wallet, wallet } from '../../wallet/wallet.ts';
 import type { NameAction } from './action.ts';
-import { begin, beginCard } from './kept-actions.ts';
+import { agree, begin } from './kept-actions.ts';
 import { type ActionBody, ownerProofText } from './owner-proof.ts';
 import { ActionProgress } from './progress.tsx';
 import { type Proposal, proposed } from './proposal.ts';
@@ -127,9 +127,9 @@ function Terms({ proposal, begun }: TermsProps) {
     try {
       if (isCard) await checkout(begunAction);
       else {
-        const running = begin(begunAction, payer, owner);
+        await agree(begunAction);
         begun(id);
-        await running;
+        await begin(begunAction, payer, owner);
       }
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown : new Error(String(thrown)));
@@ -387,10 +387,13 @@ function purchaseOf(action: Purchase['action'], name: string, fields: ActionBody
   };
 }
 
+/** Services take no more. */
+const mostLenders = 32;
+
 /** Whose credits are needed beside the wallet's own. */
 function lenders(balance: Balance | undefined, cost: bigint): string[] {
   if (balance === undefined || balance.winc >= cost) return [];
-  return [...new Set(balance.received.map(({ payingAddress }) => payingAddress))];
+  return [...new Set(balance.received.map(({ payingAddress }) => payingAddress))].slice(0, mostLenders);
 }
 
 /** Keeps the purchase, then leaves for the card provider's page. */
@@ -401,6 +404,6 @@ async function checkout(action: NameAction): Promise<void> {
   const buyer = action.owner ?? action.payer.address;
   const { purchase: quote, url } = await buyByCard(purchase, buyer, { successUrl: back, cancelUrl: back });
   const { nonce, quoteExpirationDate, paymentAmount } = quote;
-  await beginCard({ ...action, price: String(paymentAmount), card: { nonce, quoteExpirationDate, url } });
+  await agree({ ...action, price: String(paymentAmount), card: { nonce, quoteExpirationDate, url } });
   window.location.assign(url);
 }
