@@ -54,6 +54,15 @@ test('who gets a name or may change it is told', () => {
   assert.deepEqual(steps(ant.transfer(service, at(owner), at(friend))), [friend]);
 });
 
+test('the name and the target of a new token are told, with a ticker and without', () => {
+  const target = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
+  for (const ticker of ['BLOG', undefined]) {
+    const state = { name: 'blog', ticker, target, protocol: 0, logo: target, description: '', keywords: [] };
+    const told = summarizeTransaction(wire([ant.initialize(friend, owner, state)]));
+    assert.deepEqual(told?.steps[0]?.values, ['blog', target]);
+  }
+});
+
 test('what is cut, padded or no transaction at all is not told as one', () => {
   const whole = wire([transferLamports(service, owner, 1n)], [signed]);
   const bytes = Buffer.from(whole, 'base64');

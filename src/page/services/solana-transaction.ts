@@ -116,9 +116,14 @@ function valuesOf(instruction: string | undefined, args: Cursor, accounts: reado
   switch (instruction) {
     case 'set_record':
       return [args.text(), args.text()];
+    case 'initialize': {
+      const name = args.text();
+      // A ticker, where there is one, stands between.
+      if (args.u8() === 1) args.text();
+      return [name, args.text()];
+    }
     case 'set_record_metadata':
     case 'remove_record_metadata':
-    case 'initialize':
       return [args.text()];
     case 'add_controller':
     case 'remove_controller':

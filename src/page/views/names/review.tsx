@@ -300,7 +300,7 @@ function CreditsLeft({ balance, cost }: { readonly balance: Balance; readonly co
     return (
       <span class="names-missing">
         {words.missing(formatCredits(-left))}{' '}
-        <LinkButton href="/wallet" small>
+        <LinkButton href="/wallet/top-up" small>
           {words.getCredits}
         </LinkButton>
       </span>
