@@ -100,7 +100,7 @@ export const floors: Record<string, string[][]> = {
     ['routes'],
     ['admin'],
   ],
-  page: [['texts.ts'], ['kit'], ['app'], ['services'], ['wallet'], ['views'], ['sections.ts']],
+  page: [['texts.ts'], ['kit'], ['app'], ['services'], ['wallet'], ['items'], ['views'], ['sections.ts']],
   localnet: [
     ['sign.ts', 'hold-alone.ts'],
     ['arweave', 'solana', 'card', 'x402'],

@@ -16,6 +16,7 @@ const kinds: Readonly<Record<string, string>> = {
   collected: 'counter',
   total: 'counter',
   gauge: 'gauge',
+  slowGauge: 'gauge',
   histogram: 'histogram',
 };
 const call = new RegExp(

@@ -8,8 +8,8 @@ import { routeRows, routesPage, routesPath } from './routes-page.ts';
 
 const text = readFileSync(resolve(import.meta.dirname, '../docs/security.md'), 'utf8');
 const everywhere = 'Every server';
-/** The page, the ledger and the control of the local network have no documents of their own. */
-const withoutDocuments = new Set(['admin', 'solana', 'local']);
+/** The pages, the ledger and the control of the local network have no documents of their own. */
+const withoutDocuments = new Set(['admin', 'console', 'solana', 'local']);
 
 /** `server METHOD /path` of each row, by the heading above its table. */
 function routesOfRows(markdown: string): string[] {

@@ -7,6 +7,7 @@ const variables: readonly (readonly [variable: string, address: string, of: (url
   ['PAYMENT_URL', 'payment', (url) => url],
   ['UPLOAD_URL', 'upload', (url) => url],
   ['ROUTER_URL', 'router', (url) => url],
+  ['CONSOLE_URL', 'console', (url) => url],
   ['SOLANA_RPC_URL', 'solana', (url) => url],
   ['SOLANA_WS_URL', 'solana', (url) => url.replace(/^http/, 'ws')],
   ['STRIPE_API_URL', 'card', (url) => url],

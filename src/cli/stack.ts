@@ -3,6 +3,7 @@
  * comes first, because the surfaces are told where the outside world is. Each is loaded when it is made.
  */
 import type { Config } from '../config/config.ts';
+import { ConsoleState } from '../console/state.ts';
 import { createFork, type ForkInfo } from '../fork/fork.ts';
 import { isLoopbackHost } from '../kernel/http/loopback.ts';
 import { urlHost } from '../kernel/http/server.ts';
@@ -10,7 +11,7 @@ import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { furnish } from './local/furnish.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
-import { consoleServices } from './stack/console.ts';
+import { consoleServices, ownKeysOf, routerAdminUrl } from './stack/console.ts';
 import { forkLines, forkSurfaces } from './stack/fork.ts';
 import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
@@ -60,11 +61,14 @@ export interface StackOptions {
   readonly sharesPort?: boolean;
   /** Called, perhaps often, when the local chain is another one than the gateway indexed. */
   readonly onOtherChain?: () => void;
+  /** What the console remembers, where it is to outlive the stack. */
+  readonly consoleState?: ConsoleState;
 }
 
 /** Surfaces with the local network they stand on. Nothing runs before `start`. */
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
   const { only = surfaceNames, localOnly = false, given, sharesPort = false, onOtherChain } = options;
+  const { consoleState = new ConsoleState() } = options;
   const keys = new ServiceKeys(config, log);
   const fork = createFork(config, log);
   const network = createLocalNetwork(config, log, only, given, fork, {
@@ -119,16 +123,19 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   });
   const webConsole = atItsTurn('console', async () => {
     const { createConsoleSurface } = await import('../console/surface.ts');
+    const own = () => ({ payment: payment.url, upload: upload.url, router: router.url });
+    const services = () => consoleServices(config, network, { ...own(), gateway: publicGatewayUrl() });
     return createConsoleSurface(config, {
       log,
       version,
-      services: () =>
-        consoleServices(config, network, {
-          gateway: publicGatewayUrl(),
-          payment: payment.url,
-          upload: upload.url,
-          router: router.url,
-        }),
+      services,
+      reach: {
+        // Those of this process need not be asked by way of their public addresses.
+        services: () => ({ ...services(), ...started({ ...own(), gateway: gatewayUrl() }) }),
+        routerAdmin: () => router.made?.adminUrl ?? routerAdminUrl(config),
+        ownKeys: ownKeysOf(config),
+      },
+      state: consoleState,
     });
   });
   const moderation = createStackModeration({
@@ -170,6 +177,10 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     ledger,
   };
 }
+
+/** Without those that are not started here. */
+const started = (urls: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(urls).filter(([, url]) => url !== ''));
 
 /** Paths are put behind it. */
 const baseOf = (url: string | undefined): string | undefined => url?.replace(/\/+$/, '');

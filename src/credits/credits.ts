@@ -291,6 +291,9 @@ export interface Credits extends CreditChanges {
   /** Whether a payment was ever credited to the wallet: promo codes for new wallets ask. */
   hasPaid(executor: SqlExecutor, address: string): Promise<boolean>;
 
+  /** Winc that payments have brought, in all. */
+  sold(): Promise<bigint>;
+
   /** Proves the invariants over the whole ledger. */
   selfCheck(): Promise<SelfCheck>;
 }

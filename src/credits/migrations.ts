@@ -68,5 +68,9 @@ export const creditsMigrations: readonly Migration[] = [
     id: 'credits-003-notes',
     up: `ALTER TABLE credits_entries ADD COLUMN note TEXT;`,
   },
+  {
+    id: 'credits-004-payments',
+    up: `CREATE INDEX credits_entries_payments ON credits_entries (sequence) WHERE payment IS NOT NULL;`,
+  },
   ...signatureMigrations,
 ];

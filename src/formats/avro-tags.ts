@@ -121,17 +121,30 @@ export interface TagSource {
 
 /** One block and its terminator; no tags are no bytes. */
 export function encodeTags(tags: readonly TagSource[]): Buffer {
-  if (tags.length === 0) return Buffer.alloc(0);
-  const parts: Uint8Array[] = [encodeLong(tags.length)];
+  const bytes = encodeTagBytes(tags);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/** The same where there is no Node. */
+export function encodeTagBytes(tags: readonly TagSource[]): Uint8Array<ArrayBuffer> {
+  const parts: Uint8Array[] = tags.length === 0 ? [] : [encodeLong(tags.length)];
   for (const tag of tags) {
     for (const field of [tag.name, tag.value]) {
-      const bytes = typeof field === 'string' ? Buffer.from(field, 'utf8') : field;
+      const bytes = typeof field === 'string' ? encoder.encode(field) : field;
       parts.push(encodeLong(bytes.length), bytes);
     }
   }
-  parts.push(encodeLong(0));
-  return Buffer.concat(parts);
+  if (tags.length > 0) parts.push(encodeLong(0));
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
+
+const encoder = new TextEncoder();
 
 /** The final zero is missing, or cut off after its first bytes. */
 function isUnfinishedZero(bytes: Uint8Array, from: number, end: number): boolean {
@@ -157,7 +170,7 @@ function readLong(bytes: Uint8Array, cursor: { at: number }, end: number): numbe
 }
 
 /** Only for what is not negative: counts and lengths. */
-function encodeLong(value: number): Buffer {
+function encodeLong(value: number): Uint8Array {
   const bytes: number[] = [];
   let rest = value * 2;
   while (rest >= 0x80) {
@@ -165,5 +178,5 @@ function encodeLong(value: number): Buffer {
     rest = Math.floor(rest / 0x80);
   }
   bytes.push(rest);
-  return Buffer.from(bytes);
+  return Uint8Array.from(bytes);
 }

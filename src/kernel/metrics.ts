@@ -59,6 +59,23 @@ export class Metrics {
     });
   }
 
+  /**
+   * A gauge that takes time to read. A scrape does not wait for it: it tells what was last read and has it read again
+   * where that is older than `freshMs`. Nothing is known before the first time, and after one that failed.
+   */
+  slowGauge(name: string, help: string, read: () => Promise<number>, freshMs: number): void {
+    let [value, readAt, isReading] = [Number.NaN, Number.NEGATIVE_INFINITY, false];
+    const readAgain = async () => {
+      isReading = true;
+      value = await read().catch(() => Number.NaN);
+      [readAt, isReading] = [performance.now(), false];
+    };
+    this.gauge(name, help, [], () => {
+      if (!isReading && performance.now() - readAt > freshMs) void readAgain();
+      return value;
+    });
+  }
+
   histogram<T extends string>(
     name: string,
     help: string,

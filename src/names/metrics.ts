@@ -8,7 +8,12 @@ export interface NamesMetrics {
   sponsor(lamports: bigint, tokens: bigint): void;
 }
 
-export function createNamesMetrics(metrics: Metrics): NamesMetrics {
+/** Of what a chain is asked for. */
+const freshMs = 10_000;
+
+/** `names`: how many are registered. */
+export function createNamesMetrics(metrics: Metrics, names: () => Promise<number>): NamesMetrics {
+  metrics.slowGauge('arns_names', 'Names that are registered', names, freshMs);
   const actions = metrics.counter('arns_actions_total', 'Name actions by outcome', ['action', 'outcome']);
   const refunds = metrics.counter('arns_action_refunds_total', 'Refunded name actions by reason', ['reason']);
   const quoted = metrics.counter('arns_purchase_quote_success', 'Card quotes for names');

@@ -1,11 +1,7 @@
 /** The sections of the console, and which paths each of them shows. */
 import type { ComponentType } from 'preact';
-import type { Place } from './app/location.ts';
+import type { Place, ViewProps } from './app/location.ts';
 import type { texts } from './texts.ts';
-
-export interface ViewProps {
-  readonly place: Place;
-}
 
 export interface Section {
   readonly id: keyof typeof texts.sections;
@@ -31,6 +27,7 @@ export const sections: readonly Section[] = [
   { id: 'local', roots: ['local'], load: () => import('./views/local/local.tsx'), localOnly: true },
 ];
 
-export function sectionOf({ segments }: Place): Section | undefined {
-  return sections.find(({ roots }) => roots.includes(segments[0] ?? ''));
+/** Which of those that are shown. */
+export function sectionOf({ segments }: Place, shown: readonly Section[]): Section | undefined {
+  return shown.find(({ roots }) => roots.includes(segments[0] ?? ''));
 }

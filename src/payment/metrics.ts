@@ -1,10 +1,16 @@
 /** What operators count. */
+import type { Credits } from '../credits/credits.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 
 export type PaymentMetrics = ReturnType<typeof paymentMetrics>;
 
-export function paymentMetrics(metrics: Metrics, pricing: Pricing) {
+/** Of figures that the ledger is asked for. */
+const freshMs = 2_000;
+
+export function paymentMetrics(metrics: Metrics, pricing: Pricing, credits: Pick<Credits, 'sold'>) {
+  const sold = async () => Number(await credits.sold());
+  metrics.slowGauge('credits_sold_winc', 'Winc that payments have brought, in all', sold, freshMs);
   for (const oracle of ['rates', 'network'] as const) {
     metrics.gauge(`${oracle}_oracle_age_seconds`, `Age of what the ${oracle} oracle last said`, [], () => {
       return pricing.oracleAges()[oracle] ?? -1;

@@ -80,7 +80,7 @@ const EXPIRE_APPROVALS_EVERY_MS = 60_000;
 export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface {
   return createSurface('payment', () => {
     const metrics = deps.metrics ?? new Metrics();
-    const counters = paymentMetrics(metrics, deps.pricing);
+    const counters = paymentMetrics(metrics, deps.pricing, deps.credits);
     const chain = createChainPart(config, {
       ...deps,
       tokens: acceptedTokens(config, deps.chains),

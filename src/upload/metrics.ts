@@ -15,6 +15,7 @@ export function createUploadMetrics(metrics: Metrics, { gatewayListens, disk }: 
   const repeats = metrics.counter('upload_repeats_total', 'Data items that were here before');
   const refusals = metrics.counter('upload_refused_total', 'Uploads that were refused', ['status']);
   const waiting = metrics.gauge('upload_items_waiting', 'Items that are not permanent yet');
+  const underway = metrics.gauge('upload_bundles_waiting', 'Bundles that are not permanent yet');
   const overdue = metrics.gauge('upload_items_overdue', 'Items past the height their receipt promised');
   const bundles = metrics.counter('upload_bundles_total', 'Bundles by how they ended', ['end']);
   const permanence = metrics.histogram(
@@ -41,10 +42,11 @@ export function createUploadMetrics(metrics: Metrics, { gatewayListens, disk }: 
     },
     repeated: (): void => repeats.inc(),
     refused: (status: number): void => refusals.inc({ status: String(status) }),
-    waiting(count: number, late: number): void {
-      waiting.set(count);
-      overdue.set(late);
+    waiting(items: number, bundles: number): void {
+      waiting.set(items);
+      underway.set(bundles);
     },
+    overdue: (count: number): void => overdue.set(count),
     bundleEnded(end: 'permanent' | 'dropped', milliseconds: number): void {
       bundles.inc({ end });
       if (end === 'permanent') permanence.observe(milliseconds / 1_000);

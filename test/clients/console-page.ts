@@ -109,7 +109,7 @@ async function openTab(
 
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-async function seriousFindings(page: Page): Promise<string[]> {
+export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
   const found: Finding[] = await page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(rules)}, iframes: false }).then(({ violations }) =>

@@ -42,6 +42,7 @@ interface Looked extends Omit<RunningProcess, 'addresses'> {
 
 /** What each part answers while it is well. */
 const healthPaths: Readonly<Record<string, string>> = {
+  console: '/api/settings',
   arweave: '/info',
   solana: '/health',
   card: '/v1/',

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { readProcessConfig } from '../../config/config.ts';
+import { contentTypeOfFile } from '../../formats/content-types.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import { type Command, parseTag, printResult, readArguments, UsageError } from '../command.ts';
@@ -7,7 +8,6 @@ import { findKey, type PersonKey } from '../person-key.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { serviceUrl } from '../service-url.ts';
 import { severalAtOnce } from '../several-at-once.ts';
-import { contentTypeOfFile } from '../upload/content-types.ts';
 import { explainCredits } from '../upload/explain-credits.ts';
 import { fileItem } from '../upload/file-item.ts';
 import { folderItems } from '../upload/folder.ts';

@@ -8,6 +8,7 @@ import { isForeignPage } from '../../kernel/http/foreign-page.ts';
 import { type App, createHttpServer } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
+import { mountConsoleControl } from './console-control.ts';
 import type { LocalControl } from './control.ts';
 import { foreignPage } from './errors.ts';
 import type { LocalStack } from './local-stack.ts';
@@ -29,6 +30,7 @@ export async function mountControl(
   local: LocalStack,
   control: LocalControl,
 ): Promise<void> {
+  mountConsoleControl(config, log, local);
   const server = await createControlServer(config, log, control);
   local.ports.choose('LOCAL_ARWEAVE_PORT', (request) => {
     const answerer = answererOf(request);

@@ -3,6 +3,7 @@
  * changed as a whole. The ports are held meanwhile, and nothing in memory outlives a change.
  */
 import type { Config } from '../../config/config.ts';
+import { ConsoleState } from '../../console/state.ts';
 import { travel } from '../../kernel/clock.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import { type HeldPorts, holdPorts } from '../../kernel/http/held-ports.ts';
@@ -29,6 +30,8 @@ export class LocalStack implements Surface {
   readonly folder: StateFolder;
   readonly ports: HeldPorts = holdPorts();
   readonly #options: LocalStackOptions;
+  /** Operators stay signed in through a change. */
+  readonly #consoleState = new ConsoleState();
   #running: { readonly stack: Stack; readonly group: SurfaceGroup } | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #isEnding = false;
@@ -111,7 +114,8 @@ export class LocalStack implements Surface {
   async #startStack(): Promise<void> {
     const { config, log, only } = this.#options;
     travel(readOffset(this.folder.path));
-    const stack = createStack(config, log, { only, onOtherChain: () => this.#startAnew() });
+    const consoleState = this.#consoleState;
+    const stack = createStack(config, log, { only, consoleState, onOtherChain: () => this.#startAnew() });
     const group = new SurfaceGroup(log);
     this.#running = { stack, group };
     try {

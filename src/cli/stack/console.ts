@@ -1,8 +1,12 @@
-/** Where the services are that the console is for: those of this process, else as the settings say. */
+/** Where the services are that the console is for: those of this process, else as the settings say; and their keys. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { ServiceName } from '../../console/api.ts';
+import type { OwnKeys } from '../../console/reach.ts';
 import type { Services } from '../../console/services.ts';
 import { urlHost } from '../../kernel/http/server.ts';
+import { readKey } from '../../kernel/keys.ts';
 import { type LocalNetwork, standIns } from './local-network.ts';
 
 /** `own`: of this process, empty where it is not started here. */
@@ -33,4 +37,40 @@ export function consoleServices(
         });
   const all = [...(Object.entries(surfaces) as [ServiceName, string][]), ...local];
   return Object.fromEntries(all.map(([name, url]) => [name, url.replace(/\/+$/, '')]));
+}
+
+/** Of the router's admin page, where another process has it; undefined where nobody says. */
+export function routerAdminUrl(config: Config): string | undefined {
+  const { ROUTER_ADMIN_URL: given, ROUTER_URL: elsewhere } = config;
+  if (given !== undefined) return given.replace(/\/+$/, '');
+  if (elsewhere !== undefined || !config.ADMIN_UI_ENABLED) return undefined;
+  return `http://${urlHost(config.ADMIN_HOST)}:${config.ADMIN_PORT}`;
+}
+
+/**
+ * The keys of this installation for a console that shows its own local network: whoever reaches that console has this
+ * machine. In every other world operators enter their key. Read each time: a state that is loaded brings its own.
+ */
+export function ownKeysOf(config: Config): (() => Promise<OwnKeys>) | undefined {
+  if (config.WORLD !== 'local') return undefined;
+  const kept = (name: string) => readKey(join(config.DATA_DIR, 'keys', name));
+  return async () => {
+    const admin = await adminKeyOf(config, kept);
+    const router = config.ADMIN_TOKEN ?? (await kept('router-admin-token'));
+    return {
+      operator: {
+        ...(admin !== undefined && { gateway: admin, payment: admin, upload: admin }),
+        ...(router !== undefined && { router }),
+      },
+      card: await kept('local-card-secret-key'),
+    };
+  };
+}
+
+async function adminKeyOf(
+  { ADMIN_API_KEY_FILE: path, ADMIN_API_KEY: key }: Config,
+  kept: (name: string) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  if (path !== undefined) return (await readFile(path, 'utf8')).trim();
+  return key ?? (await kept('admin-api-key'));
 }

@@ -2,15 +2,16 @@
  * A folder as the items that it is made of: every file, and the manifest that gives them paths. All ids are known before
  * a byte is sent, because signatures have no salt.
  */
+
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { TagSource } from '../../formats/avro-tags.ts';
+import { contentTypeOfFile } from '../../formats/content-types.ts';
 import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { ItemSigner } from '../../wallets/data-items/signer.ts';
 import { severalAtOnce } from '../several-at-once.ts';
-import { contentTypeOfFile } from './content-types.ts';
 import { bytesItem, fileItem, type UploadItem } from './file-item.ts';
 
 const filesAtOnce = 4;

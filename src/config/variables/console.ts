@@ -15,4 +15,9 @@ export const webConsole = {
     meaning: 'Router that the console is for; without it the one of this process, else HOST and PORT',
     default: undefined,
   }),
+  ROUTER_ADMIN_URL: url({
+    meaning:
+      'Admin page of that router; without it the one of this process, else ADMIN_HOST and ADMIN_PORT where ROUTER_URL is not set',
+    default: undefined,
+  }),
 };

@@ -11,6 +11,7 @@ import { hasPaid, readEntries, readPayments } from './history.ts';
 import { previewSpending } from './payers.ts';
 import { refund } from './refund.ts';
 import { selfCheck } from './self-check.ts';
+import { createSold } from './sold.ts';
 import { assign, settle, take } from './spend.ts';
 import { readSpending, renderSpending } from './spendings.ts';
 
@@ -61,6 +62,7 @@ export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits 
     entries: (account, page) => readEntries(sql, account, page),
     payments: (address, page) => readPayments(sql, address, page),
     hasPaid,
+    sold: createSold(sql, now),
     selfCheck: () => selfCheck(sql),
   };
 }

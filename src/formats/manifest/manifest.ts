@@ -63,6 +63,11 @@ export interface ManifestSource {
 
 /** Writes a document of version 0.2.0; throws `FormatError` for malformed ids and an index that is not there. */
 export function buildManifest(source: ManifestSource): Buffer {
+  return Buffer.from(manifestText(source));
+}
+
+/** The same where there is no Node. */
+export function manifestText(source: ManifestSource): string {
   for (const id of [
     ...source.paths.values(),
     ...(source.fallbackId === undefined ? [] : [source.fallbackId]),
@@ -73,15 +78,13 @@ export function buildManifest(source: ManifestSource): Buffer {
     throw new FormatError(`the index ${source.indexPath} is not among the paths`);
   }
   const paths: [string, { id: string }][] = [...source.paths].map(([path, id]) => [path, { id }]);
-  return Buffer.from(
-    JSON.stringify({
-      manifest: 'arweave/paths',
-      version: '0.2.0',
-      ...(source.indexPath === undefined ? {} : { index: { path: source.indexPath } }),
-      ...(source.fallbackId === undefined ? {} : { fallback: { id: source.fallbackId } }),
-      paths: Object.fromEntries(paths),
-    }),
-  );
+  return JSON.stringify({
+    manifest: 'arweave/paths',
+    version: '0.2.0',
+    ...(source.indexPath === undefined ? {} : { index: { path: source.indexPath } }),
+    ...(source.fallbackId === undefined ? {} : { fallback: { id: source.fallbackId } }),
+    paths: Object.fromEntries(paths),
+  });
 }
 
 function pathId(manifest: Manifest, path: string | undefined): TxId | undefined {

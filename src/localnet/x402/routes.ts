@@ -151,6 +151,7 @@ export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
     },
   );
 
+  app.get('/test/faults', async () => faults);
   app.post('/test/faults', { schema: { body: FaultsBody } }, async ({ body }) => {
     faults = { loseAnswers: 0, refuse: 0, fail: 0, ...body };
     return faults;

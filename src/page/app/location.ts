@@ -1,5 +1,7 @@
 /** Where the page is: the path names everything that is shown, so that every view can be linked to and reloaded. */
 import { signal } from '@preact/signals';
+import { arrivals } from '../kit/arrival.ts';
+import { keepScrollPositions, leaveEntry, scrollToEntry } from './scroll.ts';
 
 export interface Place {
   readonly path: string;
@@ -8,34 +10,51 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
+/** What every view is given. */
+export interface ViewProps {
+  readonly place: Place;
+}
+
 export const place = signal<Place>(readPlace(window.location.href));
 
 /** Goes to a path of the page. `replace`: the step back leads past it. */
 export function navigate(href: string, options: { replace?: boolean } = {}): void {
   const target = new URL(href, window.location.href);
-  if (options.replace === true) history.replaceState(null, '', target);
-  else history.pushState(null, '', target);
-  arrive(target.href);
+  if (options.replace === true) history.replaceState(history.state, '', target);
+  else history.pushState(leaveEntry(), '', target);
+  if (arrive(target.href)) window.scrollTo(0, 0);
 }
 
 /** Follows links of the page without loading it again, and the browser's own steps. */
 export function followLinks(): void {
-  window.addEventListener('popstate', () => arrive(window.location.href));
+  keepScrollPositions();
+  window.addEventListener('popstate', (event) => {
+    leaveEntry();
+    arrive(window.location.href);
+    scrollToEntry(event.state);
+  });
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    const link = (event.target as Element | null)?.closest('a');
-    if (link === null || link === undefined || link.target !== '' || link.hasAttribute('download')) return;
-    if (new URL(link.href).origin !== window.location.origin) return;
+    // Links in drawings have no `href` of text.
+    const link = (event.target as Element | null)?.closest('a[href]');
+    if (link === null || link === undefined) return;
+    if (link.hasAttribute('target') || link.hasAttribute('download')) return;
+    const { href, origin, hash } = new URL(link.getAttribute('href') ?? '', window.location.href);
+    // A place inside the view is the browser's to find.
+    if (origin !== window.location.origin || hash !== '') return;
     event.preventDefault();
-    if (link.href !== window.location.href) navigate(link.href);
+    if (href !== window.location.href) navigate(href);
   });
 }
 
-function arrive(href: string): void {
+/** Whether it is another path than before. */
+function arrive(href: string): boolean {
   const before = place.value.path;
   place.value = readPlace(href);
-  if (place.value.path !== before) window.scrollTo(0, 0);
+  if (place.value.path === before) return false;
+  arrivals.value += 1;
+  return true;
 }
 
 function readPlace(href: string): Place {

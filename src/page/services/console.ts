@@ -32,6 +32,72 @@ export async function askConsole<T>(
   return (text === '' ? undefined : JSON.parse(text)) as T;
 }
 
+/** One event of a stream, as its server named it. */
+export interface StreamEvent {
+  readonly event: string;
+  /** As JSON says it, else the text. */
+  readonly data: unknown;
+}
+
+/**
+ * Reads a stream of events of the console's server (WHATWG HTML §9.2.6) until it ends or `signal` aborts; throws
+ * `ServiceError` where it is refused. The browser's own `EventSource` could not send the header.
+ */
+export async function streamConsole(
+  path: string,
+  onEvent: (event: StreamEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await fetch(path, { headers: { 'x-turnpike-console': '1' }, signal });
+  if (!answer.ok || answer.body === null)
+    throw new ServiceError(answer.status, messageIn(await answer.text()));
+  const events = new EventReader(onEvent);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    events.read(value);
+  }
+}
+
+/** Cuts the text of a stream into its events. */
+export class EventReader {
+  readonly #onEvent: (event: StreamEvent) => void;
+  #rest = '';
+  #event = 'message';
+  #data: string[] = [];
+
+  constructor(onEvent: (event: StreamEvent) => void) {
+    this.#onEvent = onEvent;
+  }
+
+  read(piece: string): void {
+    const lines = `${this.#rest}${piece}`.split(/\r?\n/);
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) this.#line(line);
+  }
+
+  #line(line: string): void {
+    if (line === '') {
+      if (this.#data.length > 0) this.#onEvent({ event: this.#event, data: parsed(this.#data.join('\n')) });
+      this.#event = 'message';
+      this.#data = [];
+      return;
+    }
+    const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === 'event') this.#event = value;
+    if (field === 'data') this.#data.push(value);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Refusals are JSON strings, objects with `error` or `message`, or plain text. */
 export function messageIn(text: string): string {
   try {

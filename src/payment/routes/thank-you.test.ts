@@ -18,6 +18,10 @@ async function pay(bench: Bench, path: string): Promise<{ quoteId: string; next:
   return { quoteId: String(body.topUpQuote.topUpQuoteId), next: paid.headers.get('location') ?? '' };
 }
 
+async function state(url: string): Promise<unknown> {
+  return (await fetch(url, { headers: { accept: 'application/json' } })).json();
+}
+
 async function read(url: string): Promise<{ status: number; text: string; headers: Headers }> {
   const answer = await fetch(url);
   return { status: answer.status, text: await answer.text(), headers: answer.headers };
@@ -28,6 +32,7 @@ test('after paying, a person lands on a page with the balance', async (t) => {
   const { quoteId, next } = await pay(bench, `checkout-session/${wallet}/usd/1000`);
   assert.equal(next, `${bench.url}/v1/thank-you?quote=${quoteId}`);
   await bench.until(async () => (await bench.balance()) > 0n);
+  assert.deepEqual(await state(next), { state: 'paid', winc: String(await bench.balance()) });
   const { status, text, headers } = await read(next);
   assert.equal(status, 200);
   for (const part of ['Thank you', '1.2256', wallet]) assert.ok(text.includes(part), part);
@@ -44,6 +49,8 @@ test('before the provider has told of the payment the page waits, and looks agai
   );
   assert.equal(status, 200);
   assert.ok(text.includes('Waiting'));
+  const told = await state(`${bench.url}/v1/thank-you?quote=${body.topUpQuote.topUpQuoteId}`);
+  assert.deepEqual(told, { state: 'waiting', winc: body.topUpQuote.winstonCreditAmount });
   assert.equal(headers.get('refresh'), '2');
 });
 
@@ -65,6 +72,7 @@ test('a payment that went back is no purchase', async (t) => {
   await bench.stripe.refunds.create({ charge: charge?.id ?? '' });
   await bench.until(async () => (await bench.cards.quote(quoteId))?.state === 'refunded');
   assert.ok((await read(next)).text.includes('gone back'));
+  assert.equal(((await state(next)) as { state: string }).state, 'refunded');
 });
 
 test('an unknown payment is a page that says so; APP_URL and the order come first', async (t) => {

@@ -1,14 +1,14 @@
 /**
  * GET /thank-you?quote={topUpQuoteId}: where a payer lands after paying by card, unless the order or `APP_URL` names
- * another place. Only who paid, or gave the payment its quote, knows the id.
+ * another place. Only who paid, or gave the payment its quote, knows the id. Programs, which ask for JSON, are told its state.
  */
 import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
 import type { App, Reply } from '../../kernel/http/app.ts';
 import { html, type Markup } from '../../kernel/http/page/html.ts';
 import { sendPage, writePage } from '../../kernel/http/page/page.ts';
-import type { CardQuote, PurposePayments } from '../../payments/card/card.ts';
-import { creditsText } from '../answers.ts';
+import type { CardQuote, PurposePayments, QuoteState } from '../../payments/card/card.ts';
+import { creditsText, neverCache } from '../answers.ts';
 
 export const thankYouPath = '/thank-you';
 
@@ -29,8 +29,10 @@ export function thankYouRoute(app: App, { topUps, credits }: ThankYouDeps): void
         querystring: Type.Object({ quote: Type.Optional(Type.String({ maxLength: 64 })) }),
       },
     },
-    async ({ query }, reply) => {
+    async ({ query, headers }, reply) => {
       const quote = query.quote === undefined ? undefined : await topUps.quote(query.quote);
+      reply.header('vary', 'accept');
+      if (headers.accept?.startsWith('application/json')) return tell(reply, quote);
       if (quote === undefined) return send(reply, 404, 'No such payment', unknown);
       if (quote.state === 'opening' || quote.state === 'quoted') {
         reply.header('refresh', String(lookAgainSeconds));
@@ -42,6 +44,21 @@ export function thankYouRoute(app: App, { topUps, credits }: ThankYouDeps): void
       return send(reply, 200, 'Thank you', thanks(quote, balance < 0n ? 0n : balance));
     },
   );
+}
+
+const toldStates: Readonly<Record<QuoteState, 'waiting' | 'paid' | 'failed' | 'refunded'>> = {
+  opening: 'waiting',
+  quoted: 'waiting',
+  paid: 'paid',
+  failed: 'failed',
+  refunded: 'refunded',
+  charged_back: 'refunded',
+};
+
+function tell(reply: Reply, quote: CardQuote | undefined): Reply {
+  reply.header('cache-control', neverCache);
+  if (quote === undefined) return reply.code(404).send({ state: 'unknown' });
+  return reply.send({ state: toldStates[quote.state], winc: quote.winc.toString() });
 }
 
 function send(reply: Reply, status: number, title: string, body: Markup): Reply {

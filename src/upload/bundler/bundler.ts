@@ -26,7 +26,7 @@ import { countMiss, forgetMisses, LostItem } from './bundle-bytes.ts';
 import { type BundleRow, dueBundles, findBundle } from './bundle-rows.ts';
 import { isAnchorDead, judgeBundle, type Mined, type Verdict } from './confirm.ts';
 import { deleteLocalCopies, dropBundle, dropLostItem, makePermanent } from './endings.ts';
-import { countWaiting, type PlanLimits, planBundle } from './plan.ts';
+import { countOnTheWay, countOverdue, type PlanLimits, planBundle } from './plan.ts';
 import { dataTreeOfBundle, type PrepareDeps, prepareBundle, WalletShort } from './prepare.ts';
 import { type SeedDeps, seedBundle } from './seed.ts';
 
@@ -45,6 +45,8 @@ const maxLeaseMs = 9_000;
 const tidyMs = 60_000;
 /** A turn may read and post bundles of gigabytes. */
 const stuckTurnMs = 2 * 3_600_000;
+/** People watch what waits. */
+const countMs = 1_000;
 const blobsAtOnce = 200;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;
@@ -75,6 +77,7 @@ export class Bundler {
   });
   #renewal: NodeJS.Timeout | undefined;
   #tidyAt = 0;
+  #countAt = 0;
 
   constructor(deps: BundlerDeps) {
     this.#deps = deps;
@@ -105,10 +108,15 @@ export class Bundler {
     if (!(await this.#lease.renew())) return;
     while (!this.#stopping.signal.aborted && (await planBundle(fenced, limits, now())) !== undefined);
     await this.#advanceDue();
+    if (now() >= this.#countAt) {
+      this.#countAt = now() + countMs;
+      const { items, bundles } = await countOnTheWay(this.#deps.sql);
+      this.#deps.metrics.waiting(items, bundles);
+    }
     if (now() < this.#tidyAt) return;
     this.#tidyAt = now() + tidyMs;
     await this.#tidy();
-    await this.#count();
+    await this.#countOverdue();
   }
 
   async #tidy(): Promise<void> {
@@ -118,10 +126,9 @@ export class Bundler {
     while (!signal.aborted && (await deleteUnused(sql, blobs, now(), blobsAtOnce)) > 0);
   }
 
-  async #count(): Promise<void> {
+  async #countOverdue(): Promise<void> {
     const { sql, metrics, nodes } = this.#deps;
-    const { items, overdue } = await countWaiting(sql, await nodes.height().catch(() => 0));
-    metrics.waiting(items, overdue);
+    metrics.overdue(await countOverdue(sql, await nodes.height().catch(() => 0)));
   }
 
   async #advanceDue(): Promise<void> {

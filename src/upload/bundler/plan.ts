@@ -67,15 +67,23 @@ async function isDue(tx: SqlExecutor, limits: PlanLimits, now: number): Promise<
   return isFull || now - found.oldest >= limits.maxWaitMs;
 }
 
-/** Items that are not yet in a transaction, and those of them that should be by this height. */
-export async function countWaiting(
-  sql: SqlExecutor,
-  height: number,
-): Promise<{ items: number; overdue: number }> {
-  const counts = await sql.get<{ items: number; overdue: number | null }>(
-    `SELECT COUNT(*) AS items, SUM(CASE WHEN deadline_height < ? THEN 1 ELSE 0 END) AS overdue
-     FROM upload_items WHERE state IN ('new', 'planned')`,
+/** What is on its way to the chain, by the indexes that there are for it: cheap enough to be asked again and again. */
+export async function countOnTheWay(sql: SqlExecutor): Promise<{ items: number; bundles: number }> {
+  const fresh = await sql.get<{ items: number }>(
+    "SELECT COUNT(*) AS items FROM upload_items WHERE state = 'new'",
+  );
+  const bundled = await sql.get<{ items: number | null; bundles: number }>(
+    `SELECT SUM(item_count) AS items, COUNT(*) AS bundles
+     FROM upload_bundles WHERE state <> 'permanent' AND state <> 'dropped'`,
+  );
+  return { items: (fresh?.items ?? 0) + Number(bundled?.items ?? 0), bundles: bundled?.bundles ?? 0 };
+}
+
+/** Items that should be permanent by this height and are not. */
+export async function countOverdue(sql: SqlExecutor, height: number): Promise<number> {
+  const counts = await sql.get<{ items: number }>(
+    `SELECT COUNT(*) AS items FROM upload_items WHERE state IN ('new', 'planned') AND deadline_height < ?`,
     height,
   );
-  return { items: counts?.items ?? 0, overdue: Number(counts?.overdue ?? 0) };
+  return counts?.items ?? 0;
 }

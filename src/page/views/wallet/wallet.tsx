@@ -1,5 +1,42 @@
+/** Who pays: the wallet in use, its credits, and every way to get, lend and understand them. */
+import type { Place } from '../../app/location.ts';
+import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
+import { Overview } from './overview.tsx';
+import { Prices } from './prices.tsx';
+import { Redeem } from './redeem.tsx';
+import { Share } from './share.tsx';
+import { TopUp } from './top-up/top-up.tsx';
 
-export default function WalletView() {
-  return <h1 tabIndex={-1}>{texts.sections.wallet}</h1>;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices'] as const;
+type Page = (typeof pages)[number];
+
+export default function WalletView({ place }: { readonly place: Place }) {
+  const page = pages.find((known) => known === place.segments[1]) ?? 'overview';
+  const words = texts.wallet.tabs;
+  const labels: Readonly<Record<Page, string>> = {
+    overview: words.overview,
+    'top-up': words.topUp,
+    share: words.share,
+    redeem: words.redeem,
+    prices: words.prices,
+  };
+  return (
+    <>
+      <Tabs
+        label={words.label}
+        current={page}
+        tabs={pages.map((id) => ({
+          id,
+          label: labels[id],
+          href: id === 'overview' ? '/wallet' : `/wallet/${id}`,
+        }))}
+      />
+      {page === 'overview' && <Overview />}
+      {page === 'top-up' && <TopUp place={place} />}
+      {page === 'share' && <Share />}
+      {page === 'redeem' && <Redeem place={place} />}
+      {page === 'prices' && <Prices place={place} />}
+    </>
+  );
 }

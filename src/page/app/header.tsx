@@ -1,0 +1,76 @@
+/** Above every view: search, the state of the connection, the wallet. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Icon } from '../kit/icon.tsx';
+import { texts } from '../texts.ts';
+import { navigate, place } from './location.ts';
+import { togglePalette } from './palette-dialog.tsx';
+
+export const searchFieldId = 'search';
+
+interface Props {
+  readonly live?: ComponentChildren;
+  readonly wallet?: ComponentChildren;
+}
+
+export function Header({ live, wallet }: Props) {
+  return (
+    <header class="header">
+      <a class="brand" href="/" aria-label={texts.shell.toHome}>
+        <img src="/icon.svg" alt="" width="28" height="28" />
+      </a>
+      <SearchBox />
+      <div class="header-end">
+        {live}
+        {wallet}
+      </div>
+    </header>
+  );
+}
+
+function SearchBox() {
+  const { path, query } = place.value;
+  const searched = path === '/search' ? (query.get('q') ?? '') : '';
+  const [text, setText] = useState(searched);
+  const field = useRef<HTMLInputElement>(null);
+  // What was searched for stays there while its results are shown.
+  useEffect(() => setText(searched), [searched, path]);
+  return (
+    <search class="search">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          const asked = text.trim();
+          if (asked === '') field.current?.focus();
+          else navigate(`/search?q=${encodeURIComponent(asked)}`);
+        }}
+      >
+        <Icon name="search" size={18} />
+        <input
+          ref={field}
+          id={searchFieldId}
+          type="search"
+          aria-label={texts.shell.search}
+          aria-keyshortcuts="/"
+          placeholder={texts.shell.searchHint}
+          autocomplete="off"
+          spellcheck={false}
+          maxLength={500}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <button
+          type="button"
+          class="palette-button"
+          aria-label={texts.shell.palette}
+          aria-keyshortcuts="Control+K Meta+K"
+          aria-haspopup="dialog"
+          title={texts.shell.palette}
+          onClick={togglePalette}
+        >
+          <kbd>{texts.shell.paletteKey}</kbd>
+        </button>
+      </form>
+    </search>
+  );
+}

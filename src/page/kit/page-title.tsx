@@ -1,0 +1,40 @@
+/** The heading of a view: it names the document, and gets the focus after a step to another path (WCAG 2.4.2, 2.4.3). */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { texts } from '../texts.ts';
+import { arrivals } from './arrival.ts';
+
+interface Props {
+  readonly title: string;
+  readonly note?: ComponentChildren;
+  /** Actions of the view. */
+  readonly children?: ComponentChildren;
+}
+
+/** The step whose heading has had the focus. */
+let answered = 0;
+
+export function PageTitle({ title, note, children }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const arrival = arrivals.value;
+  useEffect(() => {
+    document.title = title === texts.product ? title : `${title} · ${texts.product}`;
+  }, [title]);
+  useEffect(() => {
+    // Nothing has the focus where the heading of the view before had it and is gone.
+    const isFocusLost = arrival > 0 && document.activeElement === document.body;
+    if (arrival !== answered || isFocusLost) heading.current?.focus({ preventScroll: true });
+    answered = arrival;
+  }, [arrival]);
+  return (
+    <div class="page-title">
+      <div>
+        <h1 tabIndex={-1} ref={heading}>
+          {title}
+        </h1>
+        {note !== undefined && <p class="soft">{note}</p>}
+      </div>
+      {children !== undefined && <div class="actions">{children}</div>}
+    </div>
+  );
+}

@@ -1,0 +1,28 @@
+interface Tab {
+  readonly id: string;
+  readonly label: string;
+  readonly href: string;
+}
+
+interface Props {
+  readonly label: string;
+  readonly tabs: readonly Tab[];
+  readonly current: string;
+}
+
+/** Links to the parts of a view: each part has an address of its own. */
+export function Tabs({ label, tabs, current }: Props) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      <ul>
+        {tabs.map(({ id, label: text, href }) => (
+          <li key={id}>
+            <a href={href} aria-current={id === current ? 'page' : undefined}>
+              {text}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

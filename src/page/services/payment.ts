@@ -1,0 +1,315 @@
+/** How the page asks the payment service, typed; amounts are bigint here and text or numbers on the wire. */
+import { texts } from '../texts.ts';
+import { messageIn, ServiceError } from './console.ts';
+import { serviceUrl } from './settings.ts';
+
+const patienceMs = 30_000;
+
+/** A 402 carries what to pay, a 400 what has failed: whoever asks for them reads them. */
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+interface Asking {
+  readonly method?: 'GET' | 'POST';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function askRaw(path: string, { signal, ...init }: Asking = {}): Promise<Answer> {
+  const base = serviceUrl('payment');
+  if (base === undefined) throw new ServiceError(0, texts.wallet.noService);
+  const limit = AbortSignal.timeout(patienceMs);
+  const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+  const answer = await fetch(`${base}${path}`, { cache: 'no-store', ...init, signal: ends }).catch(
+    (error: unknown) => {
+      signal?.throwIfAborted();
+      throw new ServiceError(0, error instanceof Error ? error.message : String(error));
+    },
+  );
+  return { status: answer.status, text: await answer.text(), headers: answer.headers };
+}
+
+async function ask<T>(path: string, asking?: Asking): Promise<T> {
+  const { status, text } = await askRaw(path, asking);
+  if (status < 200 || status > 299) throw new ServiceError(status, messageIn(text));
+  return JSON.parse(text) as T;
+}
+
+export interface PaymentInfo {
+  readonly version: string;
+  /** Token -> the wallet it is paid to. */
+  readonly addresses: Readonly<Record<string, string>>;
+  readonly freeUploadLimitBytes?: number;
+  /** Whether signatures that act or read must name the service; absent where it does not know such. */
+  readonly boundSignatures?: 'optional' | 'required';
+}
+
+export const paymentInfo = (signal?: AbortSignal): Promise<PaymentInfo> => ask('/v1/info', { signal });
+
+export interface Approval {
+  readonly approvalDataItemId: string;
+  readonly approvedAddress: string;
+  readonly payingAddress: string;
+  readonly approvedWincAmount: string;
+  readonly usedWincAmount: string;
+  readonly creationDate: string;
+  readonly expirationDate?: string | null;
+}
+
+export interface Balance {
+  readonly winc: bigint;
+  /** With what was lent by others. */
+  readonly effectiveWinc: bigint;
+  /** After a payment was taken back. */
+  readonly owedWinc: bigint;
+  readonly given: readonly Approval[];
+  readonly received: readonly Approval[];
+}
+
+/** A wallet that the service has never seen has nothing. */
+export async function balanceOf(address: string, signal?: AbortSignal): Promise<Balance> {
+  const path = `/v1/account/balance?address=${encodeURIComponent(address)}`;
+  const { status, text } = await askRaw(path, { signal });
+  if (status === 404) return { winc: 0n, effectiveWinc: 0n, owedWinc: 0n, given: [], received: [] };
+  if (status !== 200) throw new ServiceError(status, messageIn(text));
+  const balance = JSON.parse(text) as {
+    winc: string;
+    effectiveBalance?: string;
+    owedWinc?: string;
+    givenApprovals?: readonly Approval[];
+    receivedApprovals?: readonly Approval[];
+  };
+  return {
+    winc: BigInt(balance.winc),
+    effectiveWinc: BigInt(balance.effectiveBalance ?? balance.winc),
+    owedWinc: BigInt(balance.owedWinc ?? '0'),
+    given: balance.givenApprovals ?? [],
+    received: balance.receivedApprovals ?? [],
+  };
+}
+
+export async function freeBytesOf(address: string, signal?: AbortSignal): Promise<number | null> {
+  const path = `/v1/account/free?address=${encodeURIComponent(address)}`;
+  return (await ask<{ bytesRemaining: number | null }>(path, { signal })).bytesRemaining;
+}
+
+export interface Rates {
+  /** Of a gibibyte. */
+  readonly winc: number;
+  /** Of a gibibyte, by currency. */
+  readonly fiat: Readonly<Record<string, number>>;
+}
+
+export const rates = (signal?: AbortSignal): Promise<Rates> => ask('/v1/rates', { signal });
+
+export interface CurrencyLimits {
+  readonly minimumPaymentAmount: number;
+  readonly maximumPaymentAmount: number;
+  readonly suggestedPaymentAmounts: readonly number[];
+  readonly zeroDecimalCurrency: boolean;
+}
+
+export interface Currencies {
+  readonly supportedCurrencies: readonly string[];
+  readonly limits: Readonly<Record<string, CurrencyLimits>>;
+}
+
+export const currencies = (signal?: AbortSignal): Promise<Currencies> => ask('/v1/currencies', { signal });
+
+export async function priceOfBytes(bytes: bigint, signal?: AbortSignal): Promise<bigint> {
+  return BigInt((await ask<{ winc: string }>(`/v1/price/bytes/${bytes}`, { signal })).winc);
+}
+
+export interface Adjustment {
+  readonly name: string;
+  readonly description?: string;
+  readonly adjustmentAmount: string | number;
+}
+
+export interface PaymentPrice {
+  readonly winc: bigint;
+  readonly adjustments: readonly Adjustment[];
+  readonly fees: readonly Adjustment[];
+  /** After discounts, in the smallest unit. */
+  readonly actualPaymentAmount: number;
+  readonly quotedPaymentAmount: number;
+}
+
+/** What a payment buys; `type` is a currency or a token, the amount in its smallest unit. */
+export async function priceOfPayment(
+  type: string,
+  amount: bigint,
+  { promoCode, address, signal }: { promoCode?: string; address?: string; signal?: AbortSignal } = {},
+): Promise<PaymentPrice> {
+  const query = new URLSearchParams();
+  if (promoCode !== undefined && promoCode !== '') query.set('promoCode', promoCode);
+  if (address !== undefined) query.set('destinationAddress', address);
+  const price = await ask<Omit<PaymentPrice, 'winc'> & { winc: string }>(
+    `/v1/price/${encodeURIComponent(type)}/${amount}?${query}`,
+    { signal },
+  );
+  return { ...price, winc: BigInt(price.winc), adjustments: price.adjustments ?? [], fees: price.fees ?? [] };
+}
+
+export interface TopUpOrder {
+  /** A wallet, or for a gift an email address. */
+  readonly to: string;
+  readonly addressType: 'arweave' | 'ethereum' | 'solana' | 'email';
+  readonly currency: string;
+  readonly amount: number;
+  readonly promoCode?: string;
+  readonly giftMessage?: string;
+  readonly successUrl: string;
+  readonly cancelUrl: string;
+}
+
+export interface TopUpSession {
+  readonly topUpQuote: {
+    readonly topUpQuoteId: string;
+    readonly winstonCreditAmount: string;
+    readonly paymentAmount: number;
+    readonly currencyType: string;
+    readonly quoteExpirationDate: string;
+  };
+  readonly paymentSession: { readonly id: string; readonly url: string | null };
+}
+
+/** Opens a page at the card provider. */
+export function openTopUp(order: TopUpOrder): Promise<TopUpSession> {
+  const { to, addressType, currency, amount, promoCode, giftMessage, successUrl, cancelUrl } = order;
+  const query = new URLSearchParams({ destinationAddressType: addressType, successUrl, cancelUrl });
+  if (promoCode !== undefined && promoCode !== '') query.set('promoCode', promoCode);
+  if (giftMessage !== undefined && giftMessage !== '') query.set('giftMessage', giftMessage);
+  return ask(`/v1/top-up/checkout-session/${encodeURIComponent(to)}/${currency}/${amount}?${query}`);
+}
+
+export interface CardState {
+  readonly state: 'waiting' | 'paid' | 'failed' | 'refunded';
+}
+
+/** How a card payment stands; undefined where the service does not tell. */
+export async function cardState(quoteId: string, signal?: AbortSignal): Promise<CardState | undefined> {
+  const path = `/v1/thank-you?quote=${encodeURIComponent(quoteId)}`;
+  const { status, text, headers } = await askRaw(path, { headers: { accept: 'application/json' }, signal });
+  const isJson = headers.get('content-type')?.startsWith('application/json') === true;
+  return status === 200 && isJson ? (JSON.parse(text) as CardState) : undefined;
+}
+
+export interface ReportedPayment {
+  readonly state: 'credited' | 'pending' | 'failed';
+  readonly winc: bigint;
+  readonly reason: string | undefined;
+}
+
+/** Tells of a transaction to the service's wallet, or asks again how it stands. */
+export async function reportTransaction(
+  token: string,
+  id: string,
+  signal?: AbortSignal,
+): Promise<ReportedPayment> {
+  const { status, text } = await askRaw(`/v1/account/balance/${encodeURIComponent(token)}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ tx_id: id }),
+    signal,
+  });
+  const known = readReported(text);
+  if (known === undefined) throw new ServiceError(status, messageIn(text));
+  return known;
+}
+
+function readReported(text: string): ReportedPayment | undefined {
+  interface Transaction {
+    readonly winstonCreditAmount?: string;
+    readonly failureReason?: string;
+  }
+  let answer: Partial<Record<string, Transaction>>;
+  try {
+    answer = JSON.parse(text) as typeof answer;
+  } catch {
+    return undefined;
+  }
+  for (const state of ['credited', 'pending', 'failed'] as const) {
+    const transaction = typeof answer === 'object' ? answer?.[`${state}Transaction`] : undefined;
+    if (transaction === undefined) continue;
+    const winc = BigInt(transaction.winstonCreditAmount ?? '0');
+    return { state, winc, reason: transaction.failureReason };
+  }
+  return undefined;
+}
+
+export interface PastPayment {
+  readonly type: 'crypto' | 'fiat' | string;
+  readonly date: string;
+  readonly wincCredited: string;
+  /** What else it says depends on how it was paid. */
+  readonly [field: string]: unknown;
+}
+
+export interface PastPayments {
+  readonly payments: readonly PastPayment[];
+  readonly cursor: string | null;
+}
+
+export const pastPaymentsPath = (cursor: string | undefined): string =>
+  `/v1/account/payments?limit=100${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+
+/** Only the wallet itself may read them: `headers` are its signature, or the token of an earlier answer. */
+export async function pastPayments(
+  cursor: string | undefined,
+  headers: Readonly<Record<string, string>>,
+  signal?: AbortSignal,
+): Promise<PastPayments & { readonly token: string | undefined }> {
+  const answer = await askRaw(pastPaymentsPath(cursor), { headers, signal });
+  if (answer.status !== 200) throw new ServiceError(answer.status, messageIn(answer.text));
+  const token = answer.headers.get('authorization') ?? undefined;
+  return { ...(JSON.parse(answer.text) as PastPayments), token };
+}
+
+export interface Redeemed {
+  readonly message: string;
+  readonly userBalance: string;
+}
+
+export function redeemGift(gift: {
+  id: string;
+  email: string;
+  address: string;
+  kind: string;
+}): Promise<Redeemed> {
+  const { id, email, address, kind } = gift;
+  const query = new URLSearchParams({ id, email, destinationAddress: address, token: kind });
+  return ask(`/v1/redeem?${query}`);
+}
+
+export interface X402Offer<Requirement> {
+  readonly accepts: readonly Requirement[];
+}
+
+const x402Path = (credits: string, address: string): string =>
+  `/v1/x402/top-up?${new URLSearchParams({ type: 'credits', qty: credits, address })}`;
+
+/** What so many credits cost by x402. */
+export async function x402Offer<Requirement>(
+  credits: string,
+  address: string,
+  signal?: AbortSignal,
+): Promise<X402Offer<Requirement>> {
+  const { status, text } = await askRaw(x402Path(credits, address), { signal });
+  if (status !== 402) throw new ServiceError(status, messageIn(text));
+  return JSON.parse(text) as X402Offer<Requirement>;
+}
+
+export interface X402Settled {
+  readonly creditedWinc: string;
+  readonly balance: string;
+  readonly x402SettlementResponse: { readonly transaction: string; readonly network: string };
+}
+
+/** The same payment again answers the same, so that a lost answer can be asked for again. */
+export const payX402 = (credits: string, address: string, payment: string): Promise<X402Settled> =>
+  ask(x402Path(credits, address), { headers: { 'x-payment': payment } });
