@@ -24,7 +24,7 @@ export function ItemLinks({ id }: { readonly id: string }) {
       </Facts>
       <div class="actions upload-next">
         {gateway !== undefined && (
-          <LinkButton href={`${gateway}/${id}`} outside>
+          <LinkButton kind="primary" href={`${gateway}/${id}`} outside>
             {words.openGateway}
           </LinkButton>
         )}
