@@ -529,6 +529,8 @@ export const texts = {
   },
   wallet: {
     refused: 'You said no in your wallet. Nothing was done; you can try again.',
+    unknownChain:
+      'Your wallet does not know the chain that this is paid on. Add the chain there, and try again.',
     alreadyAsking: 'Your wallet is already asking you something. Open it, answer, and try again.',
     failedWithoutWords:
       'The wallet gave up without saying why. Open it, see whether it is unlocked, and try again.',
