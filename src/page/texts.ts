@@ -677,6 +677,10 @@ export const texts = {
       tooLittle: (least: string) => `At least ${least}.`,
       tooMuch: (most: string) => `At most ${most}.`,
       wrongAmount: 'Write an amount, for example 10 or 0.25.',
+      youHave: (amount: string) => `You have ${amount}.`,
+      notEnough: 'That is more than you have.',
+      notEnoughLocally:
+        'That is more than you have. The faucet on the overview of your wallet gives you more.',
       summary: 'What you get for it',
       youGet: 'You get',
       youPay: 'You pay',
