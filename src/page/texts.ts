@@ -530,6 +530,8 @@ export const texts = {
   },
   wallet: {
     refused: 'You said no in your wallet. Nothing was done; you can try again.',
+    unknownChain:
+      'Your wallet does not know the chain that this is paid on. Add the chain there, and try again.',
     alreadyAsking: 'Your wallet is already asking you something. Open it, answer, and try again.',
     failedWithoutWords:
       'The wallet gave up without saying why. Open it, see whether it is unlocked, and try again.',
@@ -671,6 +673,10 @@ export const texts = {
       tooLittle: (least: string) => `At least ${least}.`,
       tooMuch: (most: string) => `At most ${most}.`,
       wrongAmount: 'Write an amount, for example 10 or 0.25.',
+      youHave: (amount: string) => `You have ${amount}.`,
+      notEnough: 'That is more than you have.',
+      notEnoughLocally:
+        'That is more than you have. The faucet on the overview of your wallet gives you more.',
       summary: 'What you get for it',
       youGet: 'You get',
       youPay: 'You pay',
