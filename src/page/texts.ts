@@ -530,7 +530,6 @@ export const texts = {
     remove: 'Remove',
     removeFile: (name: string) => `Remove ${name}`,
     tagCount: (count: number) => (count === 1 ? '1 tag' : `${count} tags`),
-    chooseAgain: 'Choose it again',
     fileMissing: 'This browser has not kept the file. Choose it again.',
     filesMissing: (count: number) =>
       `After the reload ${count === 1 ? '1 file is' : `${count} files are`} missing: a page may not keep large files. Choose the same ${count === 1 ? 'file' : 'files or folder'} again and the upload goes on where it was.`,
@@ -570,8 +569,6 @@ export const texts = {
     inDollars: (dollars: string) => `about ${dollars}`,
     wallet: 'Wallet',
     balance: 'Your credits',
-    afterwards: 'Afterwards',
-    missing: 'Missing',
     shortBy: (price: string) => `You need ${price} more.`,
     topUp: 'Get credits',
     topUpNote: 'What you have chosen stays here meanwhile.',

@@ -7,13 +7,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 import { noChromium } from './chromium.ts';
 import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
 
 const mebibyte = 1024 * 1024;
 /** Bytes per second while something is to happen in the middle of an upload. */
-const slowly = 12 * mebibyte;
+const slowly = 4 * mebibyte;
 
 const site: Readonly<Record<string, string>> = {
   'index.html': '<!doctype html><title>here</title><h1>here</h1>',
@@ -60,16 +60,17 @@ describe('uploads in the console', { skip: noChromium }, () => {
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
   const press = (page: Page, name: string | RegExp) =>
     page.getByRole('button', { name, exact: true }).first().click();
-  const slowDown = async (page: Page, bytesPerSecond: number): Promise<void> => {
-    const session = await underTest.context.newCDPSession(page);
-    await session.send('Network.enable');
-    await session.send('Network.emulateNetworkConditions', {
+  /** One session for all: the last word of each counts. */
+  let network: CDPSession;
+  const setNetwork = (conditions: { offline?: boolean; uploadThroughput?: number }): Promise<unknown> =>
+    network.send('Network.emulateNetworkConditions', {
       offline: false,
       latency: 0,
       downloadThroughput: -1,
-      uploadThroughput: bytesPerSecond,
+      uploadThroughput: -1,
+      ...conditions,
     });
-  };
+  const slowDown = () => setNetwork({ uploadThroughput: slowly });
   const useLocalWallet = async (page: Page): Promise<void> => {
     await press(page, 'Choose a wallet');
     await page
@@ -111,6 +112,8 @@ describe('uploads in the console', { skip: noChromium }, () => {
   test('a folder: hidden files are left out, names do no harm, and it opens through gateway and router', async () => {
     tab = await underTest.open('/upload');
     const { page } = tab;
+    network = await underTest.context.newCDPSession(page);
+    await network.send('Network.enable');
     await tab.assertAccessible();
     await choose(page, 'Choose a folder', join(folder, 'site'));
     await page.getByRole('heading', { name: /^7 files, / }).waitFor();
@@ -181,12 +184,13 @@ describe('uploads in the console', { skip: noChromium }, () => {
     await tab.go('/upload');
     const { page } = tab;
     const parts = watchParts(page);
-    await slowDown(page, slowly);
+    await slowDown();
     await choose(page, 'Choose files', large);
     await press(page, 'Upload 1 file');
     await page.waitForRequest(/\/v1\/chunks\/\w+\/[\w-]+\/10485760$/);
     await press(page, 'Pause all');
     await heading(page, 'Paused');
+    await setNetwork({});
     await tab.assertAccessible();
     const before = [...parts];
     assert.ok(before.length > 0 && before.length < 7, `${before.length} parts are there`);
@@ -210,12 +214,13 @@ describe('uploads in the console', { skip: noChromium }, () => {
   test('offline in the middle, it goes on by itself', async () => {
     const { page } = tab;
     await press(page, 'Upload more');
+    await slowDown();
     await choose(page, 'Choose files', large);
     await press(page, 'Upload 1 file');
     await page.waitForRequest(/\/v1\/chunks\/\w+\/[\w-]+\/5242880$/);
-    await underTest.context.setOffline(true);
+    await setNetwork({ offline: true });
     await page.getByText('This device is offline.').waitFor();
-    await underTest.context.setOffline(false);
+    await setNetwork({});
     await storedId(page);
     tab.forgive(/ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED/);
     tab.assertQuiet();
@@ -224,12 +229,14 @@ describe('uploads in the console', { skip: noChromium }, () => {
   test('cancelled: nothing more is sent, nothing is charged, and the list is free again', async () => {
     const { page } = tab;
     await press(page, 'Upload more');
+    await slowDown();
     await choose(page, 'Choose files', large);
     await press(page, 'Upload 1 file');
     await page.waitForRequest(/\/v1\/chunks\/\w+\/[\w-]+\/\d+$/);
     await press(page, 'Stop for good');
     await page.getByRole('dialog').getByRole('button', { name: 'Stop for good' }).click();
     await heading(page, 'Nothing was stored');
+    await setNetwork({});
     await press(page, 'Upload more');
     await page.getByText('Drop files or a folder here').waitFor();
     tab.assertQuiet();
