@@ -56,6 +56,14 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Store a file as a chain transaction of its own, paid in AR',
     load: async () => (await import('./commands/post.ts')).post,
   },
+  check: {
+    summary: 'Tell whether a transaction or a data item is really there: proven, at which nodes and gateways',
+    load: async () => (await import('./commands/check.ts')).check,
+  },
+  reseed: {
+    summary: 'Give nodes the chunks of a transaction that they lack, out of its file',
+    load: async () => (await import('./commands/reseed.ts')).reseed,
+  },
   upload: {
     summary: 'Store a file or a folder, paid with credits',
     load: async () => (await import('./commands/upload.ts')).upload,
