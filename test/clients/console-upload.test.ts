@@ -10,6 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import type { CDPSession, Page } from 'playwright-core';
 import { noChromium } from './chromium.ts';
 import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
+import { type InjectedWallets, injectWallets } from './injected-wallets.ts';
 
 const mebibyte = 1024 * 1024;
 /** Bytes per second while something is to happen in the middle of an upload. */
@@ -29,6 +30,7 @@ const site: Readonly<Record<string, string>> = {
 
 describe('uploads in the console', { skip: noChromium }, () => {
   let underTest: ConsoleUnderTest;
+  let injected: InjectedWallets;
   let folder: string;
   let large: string;
   before(async () => {
@@ -44,6 +46,7 @@ describe('uploads in the console', { skip: noChromium }, () => {
     mkdirSync(join(folder, 'other'));
     writeFileSync(join(folder, 'other', 'large.bin'), Buffer.alloc(bytes.length));
     underTest = await openConsole({ FREE_UPLOAD_LIMIT: '600' });
+    injected = await injectWallets(underTest.context, { index: 1 });
   });
   after(async () => {
     await underTest?.[Symbol.asyncDispose]();
@@ -78,6 +81,12 @@ describe('uploads in the console', { skip: noChromium }, () => {
       .first()
       .click();
     await page.getByRole('button', { name: /^Upload \d/ }).waitFor();
+  };
+  const changeWallet = async (page: Page): Promise<void> => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('Change wallet');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('Wallets in this browser').waitFor();
   };
   /** The parts that were sent, by where they start. */
   const watchParts = (page: Page): string[] => {
@@ -244,13 +253,7 @@ describe('uploads in the console', { skip: noChromium }, () => {
 
   test('a key without credits: the price is told before, free files go, the rest waits for credits', async () => {
     const { page } = tab;
-    await page
-      .getByRole('link', { name: /Local wallet 1/ })
-      .first()
-      .waitFor();
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('change wallet');
-    await page.keyboard.press('Enter');
+    await changeWallet(page);
     await page.getByRole('group', { name: 'Kind of key to make' }).getByText('Solana').click();
     await page.getByLabel('Download a copy of the key').uncheck();
     await page.getByRole('button', { name: 'Make a key for Solana' }).click();
@@ -273,6 +276,35 @@ describe('uploads in the console', { skip: noChromium }, () => {
     await postJson(`${underTest.stack.urls.arweave}/local/faucet`, { address, coin: 'credits', amount: '1' });
     await press(page, 'Go on');
     await heading(page, 'Stored');
+    tab.assertQuiet();
+  });
+
+  test('wallets of each kind sign in their own way; who says no is asked once, and nothing is lost', async () => {
+    const { page } = tab;
+    const files = ['index.html', '404.html', 'ünï ☃.txt'].map((name) => join(folder, 'site', name));
+    for (const [name, question, more] of [
+      ['Wander', 'arweave signature', 0],
+      // One more tells the public key.
+      ['Test Ether', 'ethereum personal_sign', 1],
+      ['Test Sol', 'solana sign', 0],
+    ] as const) {
+      await press(page, 'Upload more');
+      await changeWallet(page);
+      await page.getByRole('dialog').getByRole('button', { name }).click();
+      await choose(page, 'Choose files', files);
+      await page.getByText('Your wallet will ask you to sign 3 times').waitFor();
+      const count = () => injected.asked.filter((what) => what === question).length;
+      const before = count();
+      injected.refuse(true);
+      await press(page, 'Upload 3 files');
+      await page.getByText('You said no in your wallet.').first().waitFor();
+      await heading(page, 'Stopped');
+      assert.equal(count() - before, 1, name);
+      injected.refuse(false);
+      await press(page, 'Go on');
+      await heading(page, 'Stored');
+      assert.equal(count() - before, 1 + 3 + more, name);
+    }
     tab.assertQuiet();
   });
 });
