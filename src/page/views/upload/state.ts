@@ -236,7 +236,8 @@ export function clear(): void {
   files.clear();
   batch.value = noBatch;
   entries.value = [];
-  keepSoon();
+  clearTimeout(keeping);
+  void keepBatch();
   for (const key of old) forgetEntry(key);
 }
 
