@@ -118,6 +118,7 @@ async function startPayment(): Promise<void> {
     gifts: createGifts({ sql, credits }),
     chains: { arweaveNodes: [] },
     version: 'bench',
+    adminKey: 'bench',
     gateways: [],
   });
   await surface.start();

@@ -52,12 +52,13 @@ export const allowed: Record<string, string[]> = {
  * floors freely. What is not named stands on the top floor. `testing` files are not part of the program.
  */
 export const floors: Record<string, string[][]> = {
-  payments: [['card', 'chain', 'x402']],
+  payments: [['newest.ts'], ['card', 'chain', 'x402']],
   credits: [['errors.ts'], ['credits.ts'], ['ledger', 'signatures']],
   payment: [
     ['answers.ts', 'countries.ts', 'errors.ts', 'metrics.ts', 'promo-query.ts', 'referer.ts', 'schemas.ts'],
     ['auth', 'client-limits.ts', 'route-failures.ts'],
     ['gifts.ts'],
+    ['bookkeeping.ts'],
     ['routes'],
     ['card', 'chain', 'x402'],
   ],
@@ -75,7 +76,7 @@ export const floors: Record<string, string[][]> = {
     ['errors.ts', 'metrics.ts', 'migrations.ts'],
     ['items', 'hashing', 'announcer'],
     ['bundler', 'intake'],
-    ['x402', 'multipart'],
+    ['x402', 'multipart', 'reports'],
     ['routes'],
   ],
   gateway: [

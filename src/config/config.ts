@@ -178,6 +178,23 @@ export function describeConfig(environment: Environment = {}): ConfigRow[] {
   );
 }
 
+/** A row of the table with what holds in this process, whatever gave it that value. */
+export interface ConfigValue extends ConfigRow {
+  /** With secrets hidden; empty where there is none. */
+  readonly value: string;
+}
+
+export function describeInForce(config: Config): ConfigValue[] {
+  const values: Readonly<Record<string, unknown>> = config;
+  const all: Readonly<Record<string, Variable<unknown>>> = variables;
+  return describeProcessConfig().map((row) => {
+    const value = values[row.name];
+    const variable = all[row.name];
+    const shown = value === undefined || variable === undefined ? '' : variable.show(variable.write(value));
+    return { ...row, value: shown };
+  });
+}
+
 /** A variable's value as it may be shown: without keys. */
 export function showValue(name: string, text: string): string {
   return (

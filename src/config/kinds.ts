@@ -25,6 +25,8 @@ export interface Variable<T> {
   /** Answers the value or throws `Error` with the rest of the sentence "NAME …". */
   readonly parse: (text: string) => T;
   readonly fallback: T;
+  /** A value as it would be set. */
+  write(value: T): string;
 }
 
 interface Options<D> {
@@ -51,7 +53,18 @@ function variable<T>(
       return other === undefined ? [] : [[world, write(other)]];
     }),
   );
-  return { meaning, kind, defaultText, secret: false, show, inWorlds, textInWorlds, parse, fallback: value };
+  return {
+    meaning,
+    kind,
+    defaultText,
+    secret: false,
+    show,
+    inWorlds,
+    textInWorlds,
+    parse,
+    fallback: value,
+    write,
+  };
 }
 
 export const text = <D extends string | undefined>(options: Options<D>): Variable<string | D> =>

@@ -178,6 +178,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     queue,
     onDemand,
     adminKey: deps.adminKey,
+    release: deps.release,
+    parts: () => parts,
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
     readPart: (id, part) => readPart(bytes, id, part),
@@ -191,13 +193,19 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     filters,
     release: deps.release,
     info: () => ({ ...meterPart.info, ...signatures.info(), ...indexes.info() }),
-    parts: [writers, admin, indexes],
+    parts: () => parts,
     peers: content.peers,
     apex: contentPart.apex,
   });
   const parts: readonly Part[] = [
     createIndexPart(index, log),
-    { name: 'nodes', start: () => nodes.start(), stop: () => nodes.stop() },
+    {
+      name: 'nodes',
+      start: () => nodes.start(),
+      stop: () => nodes.stop(),
+      problems: () =>
+        nodes.status.length > 0 && !nodes.status.some(({ healthy }) => healthy) ? ['No node answers.'] : [],
+    },
     ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
     createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline, fork }),
     createGraphqlPart({ ...common, meter, fork }),

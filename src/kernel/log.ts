@@ -6,6 +6,7 @@ import { isMainThread } from 'node:worker_threads';
 import { pino, stdSerializers } from 'pino';
 import { isRecord, tryParseJson } from '../formats/json.ts';
 import { redactSecrets, redactText } from './log-redact.ts';
+import { processLogTail } from './log-tail.ts';
 
 export type Logger = pino.Logger;
 
@@ -24,10 +25,11 @@ export function createLogger(options: LoggerOptions): Logger {
   const out = options.write ?? standardError();
   const colour = options.write === undefined && process.stderr.isTTY === true;
   const { redact = (line) => line } = options;
-  const write =
-    options.format === 'pretty'
-      ? (line: string) => out(prettyLine(redactText(redact(line)), colour))
-      : (line: string) => out(redactText(redact(line)));
+  const write = (line: string): void => {
+    const safe = redactText(redact(line));
+    processLogTail.push(safe);
+    out(options.format === 'pretty' ? prettyLine(safe, colour) : safe);
+  };
   const log = pino(
     {
       name: options.name,

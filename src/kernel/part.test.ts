@@ -17,7 +17,13 @@ function told(name: string, events: string[], failing: readonly string[] = []): 
       events.push(`${name} drain`);
       return !failing.includes('drain');
     },
-    jobs: [{ start: () => void events.push(`${name} job starts`), stop: () => tell('job stops') }],
+    jobs: [
+      {
+        start: () => void events.push(`${name} job starts`),
+        stop: () => tell('job stops'),
+        reports: () => [],
+      },
+    ],
   };
 }
 

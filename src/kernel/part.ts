@@ -2,7 +2,9 @@
  * The one shape of whatever is plugged in: a part into its surface, a surface into the program, a stand-in into the
  * local network. A part returns what it makes; nothing is filled into an object that others share.
  */
+import type { JobReport } from '../formats/admin-answers.ts';
 import type { Job } from './background/job.ts';
+import { jobProblems, type RunReport } from './background/run-record.ts';
 import type { App } from './http/app.ts';
 import type { HttpServer } from './http/server.ts';
 
@@ -11,6 +13,8 @@ export interface Part {
   readonly name: string;
   /** Adds routes and hooks to the scope that it is mounted in, once, before the server listens. */
   routes?(app: App): void | Promise<void>;
+  /** The same for the operator: below the prefix that the surface guards with the admin key. */
+  adminRoutes?(app: App): void | Promise<void>;
   /** Work that goes on from when the server listens until the part stops. */
   readonly jobs?: readonly Job[];
   /** Resolves when the part can be used; parts start in order, and must not wait for a chain. */
@@ -21,6 +25,22 @@ export interface Part {
   stop?(): Promise<void>;
   /** Why it is not healthy, as far as it knows. */
   problems?(): readonly string[] | Promise<readonly string[]>;
+  /** How background work goes that is not among its jobs. */
+  reports?(): readonly RunReport[];
+}
+
+/** How the background work of parts goes. */
+export function jobReports(parts: readonly Part[]): JobReport[] {
+  return parts.flatMap((part) => {
+    const reports = [...(part.jobs ?? []).flatMap((job) => job.reports()), ...(part.reports?.() ?? [])];
+    return reports.map((report) => ({ part: part.name, ...report }));
+  });
+}
+
+/** Why parts are not healthy, in sentences: what they say, and jobs that do not get on. */
+export async function problemsOf(parts: readonly Part[]): Promise<string[]> {
+  const told = await Promise.all(parts.map((part) => part.problems?.() ?? []));
+  return [...told.flat(), ...jobProblems(jobReports(parts))];
 }
 
 /** A part that listens on an address of its own. */

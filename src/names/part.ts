@@ -21,6 +21,7 @@ import { translateError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
 import { NamePrices } from './prices/prices.ts';
+import { adminActionsRoute } from './routes/admin-actions.ts';
 import { arnsActionRoutes } from './routes/arns-actions.ts';
 import { arnsMyNamesRoute } from './routes/arns-my-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
@@ -50,7 +51,8 @@ export interface NamesDeps {
   readonly now?: () => number;
 }
 
-export interface Names extends Required<Pick<Part, 'name' | 'routes' | 'jobs' | 'start' | 'stop'>> {
+export interface Names
+  extends Required<Pick<Part, 'name' | 'routes' | 'adminRoutes' | 'jobs' | 'start' | 'stop'>> {
   /** Goes on now with everything that is unfinished, whatever its age. */
   reconcile(): Promise<void>;
   /** Resolves when no background work is left. */
@@ -108,6 +110,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   }
 
   const reconciling = new WakeableTask({
+    name: 'reconcile name actions',
     run: async () => {
       await reconcile();
       return config.ARNS_RECONCILE_MS;
@@ -129,6 +132,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   return {
     name: 'names',
     routes: (scope) => void scope.register(async (app: App) => addRoutes(app, context)),
+    adminRoutes: (app) => adminActionsRoute(app, sql, now),
     jobs: [reconciling],
     async start() {
       background.run(() => logFunds(deps));

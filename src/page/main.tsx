@@ -3,6 +3,7 @@ import './wallet/wallet-parts.css';
 import './views/home/home.css';
 import './views/wallet/wallet.css';
 import './views/upload/upload.css';
+import './views/local/local.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
 import { Shell } from './app/shell.tsx';

@@ -135,7 +135,7 @@ export async function waitingGifts(executor: SqlExecutor, now: number, limit: nu
     limit,
   );
   return rows.map(readGift).map(({ receiptId, quoteId = null, email, amount, createdAt }) => {
-    return { receiptId, quoteId, email, amount: BigInt(amount), createdAt };
+    return { receiptId, quoteId, email, amount: BigInt(amount), createdAt, expiresAt: createdAt + LIFE_MS };
   });
 }
 

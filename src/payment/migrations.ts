@@ -64,4 +64,12 @@ export const paymentMigrations: readonly Migration[] = [
       CREATE INDEX payment_chain_failed ON payment_chain_transactions (next_check_at) WHERE state = 'failed'
     `,
   },
+  {
+    // For operators who look at the newest.
+    id: 'payment-006-newest',
+    up: `
+      CREATE INDEX payment_chain_newest ON payment_chain_transactions (created_at);
+      CREATE INDEX payment_chain_by_state ON payment_chain_transactions (state, created_at)
+    `,
+  },
 ];

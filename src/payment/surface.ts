@@ -2,10 +2,15 @@
 import { Type } from 'typebox';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
+import { readLosses } from '../credits/ledger/accounts.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
+import type { KeptName } from '../formats/admin-answers.ts';
+import { createAdmin } from '../kernel/admin/admin.ts';
+import type { Figures } from '../kernel/admin/routes/state.ts';
 import { createJob } from '../kernel/background/job.ts';
 import { type App, hideFromDocument } from '../kernel/http/app.ts';
 import { createErrorMapper } from '../kernel/http/error-mapper.ts';
+import { createHealth, type Health } from '../kernel/http/health.ts';
 import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -16,9 +21,11 @@ import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-toke
 import type { Pricing } from '../pricing/pricing.ts';
 import { parseToken } from '../pricing/tokens.ts';
 import type { Sql } from '../storage/sql/sql.ts';
+import { readInteger } from '../storage/sql/typed-rows.ts';
 import { normalizeAddress } from '../wallets/address.ts';
 import { cacheMinute, paymentCors, sendJsonText } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
+import { Bookkeeping } from './bookkeeping.ts';
 import { type ChainPart, createChainPart } from './chain/part.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
@@ -29,6 +36,8 @@ import { answerFailures, translated } from './route-failures.ts';
 import { accountApprovalsRoutes, approvalsOfPair } from './routes/account-approvals.ts';
 import { accountFreeRoute, type FreeBytes } from './routes/account-free.ts';
 import { accountPaymentsRoute } from './routes/account-payments.ts';
+import { adminLedgerRoutes } from './routes/admin/ledger.ts';
+import { adminPaymentsRoutes } from './routes/admin/payments.ts';
 import { accountBalanceRoutes, balanceRoutes } from './routes/balance.ts';
 import { parseByteCount, priceRoutes } from './routes/price.ts';
 import { ratesRoutes } from './routes/rates.ts';
@@ -49,6 +58,13 @@ export interface PaymentDeps {
   readonly refuses?: ((address: string) => boolean) | undefined;
   readonly chains: ChainWorld;
   readonly version: string;
+  /** What the operator's routes want. */
+  readonly adminKey: string;
+  /** What operators are told of names, which another room sells. */
+  readonly names?: {
+    keptNames(limit: number): Promise<readonly KeptName[]>;
+    openActions(): Promise<number>;
+  };
   /** Public addresses of gateways, the preferred first. */
   readonly gateways: readonly string[];
   /** Ways to pay beside chain transactions, and what else is sold on this server: names. */
@@ -71,7 +87,17 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
       metrics: counters,
     });
     const server = createServer(config, deps, metrics);
-    const parts = [chain, ...(deps.parts ?? []), ledgerPart(config, deps, counters)];
+    const { sql, credits, names } = deps;
+    const books = new Bookkeeping({ sql, credits, keptNames: names?.keptNames });
+    const parts: Part[] = [chain, ...(deps.parts ?? []), ledgerPart(config, deps, books, counters)];
+    const { routes: adminRoutes, ...admin } = createAdmin({
+      ...{ surface: 'payment', version: deps.version, config, key: deps.adminKey, log: deps.log },
+      parts: () => parts,
+      figures: () => paymentFigures(deps, books),
+      translate: (error) => translated(error, {}),
+    });
+    // It has a prefix and a guard of its own: its routes are not among those of the parts below.
+    parts.push({ name: 'admin', ...admin });
     const routes: PaymentRoutesDeps = {
       ...deps,
       metrics,
@@ -79,6 +105,7 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
       parts,
       countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
       isPlayMoney: config.WORLD === 'local',
+      health: createHealth(config, () => parts),
       freeBytes: deps.freeBytes ?? (async (address) => configuredFreeBytes(config, address)),
       info: () => ({
         version: deps.version,
@@ -90,15 +117,26 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
       }),
     };
     server.mount((app) => paymentRoutes(app, routes), ['/v1']);
+    server.mount(adminRoutes, ['/v1']);
     server.mount((app) => rootRoutes(app, routes));
     return { server, parts };
   });
 }
 
 /** What the ledger needs done from time to time. */
-function ledgerPart(config: Config, { log, credits }: PaymentDeps, metrics: PaymentMetrics): Part {
+function ledgerPart(
+  config: Config,
+  { log, credits, sql }: PaymentDeps,
+  books: Bookkeeping,
+  metrics: PaymentMetrics,
+): Part {
   return {
     name: 'ledger',
+    adminRoutes(app) {
+      adminLedgerRoutes(app, books);
+      adminPaymentsRoutes(app, sql, Date.now);
+    },
+    problems: () => (books.checkState.last?.ok === false ? ['The ledger does not add up.'] : []),
     jobs: [
       createJob({
         name: 'expire approvals',
@@ -111,12 +149,29 @@ function ledgerPart(config: Config, { log, credits }: PaymentDeps, metrics: Paym
         everyMs: config.LEDGER_CHECK_INTERVAL_MS,
         log,
         async run() {
-          const { drift, ok, problems } = await credits.selfCheck();
+          const { drift, ok, problems } = await books.check();
           metrics.ledgerDrift.set(Number(drift));
-          if (!ok) log.fatal({ drift: drift.toString(), problems }, 'the ledger does not add up');
+          if (!ok) log.fatal({ drift, problems }, 'the ledger does not add up');
         },
       }),
     ],
+  };
+}
+
+async function paymentFigures({ sql, names }: PaymentDeps, books: Bookkeeping): Promise<Figures> {
+  const open = await books.open();
+  const count = async (where: string): Promise<number> =>
+    readInteger((await sql.get(`SELECT COUNT(*) AS n FROM ${where}`))?.n);
+  return {
+    refundsOwed: open.refunds.length,
+    refundsGivenUp: open.refunds.filter(({ givenUp }) => givenUp).length,
+    x402Unclear: open.payments.length,
+    chainPaymentsPending: await count("payment_chain_transactions WHERE state = 'pending'"),
+    chainPaymentsFailed: open.chainPayments.length,
+    giftsWaiting: (await books.gifts()).length,
+    lossesWinc: (await readLosses(sql)).toString(),
+    ledgerOk: books.checkState.last?.ok ?? null,
+    nameActionsOpen: (await names?.openActions()) ?? 0,
   };
 }
 
@@ -164,6 +219,7 @@ export interface PaymentRoutesDeps
   readonly countries: readonly string[];
   readonly info: () => ServiceInfo;
   readonly isPlayMoney: boolean;
+  readonly health: Health;
 }
 
 /** Everything under `/v1`. */
@@ -177,7 +233,7 @@ export async function paymentRoutes(app: App, deps: PaymentRoutesDeps): Promise<
   accountFreeRoute(app, deps.freeBytes);
   redeemRoute(app, deps);
   infoRoutes(app, deps.info);
-  watchRoutes(app, deps.metrics);
+  watchRoutes(app, deps.metrics, deps.health);
   for (const part of deps.parts) await part.routes?.(app);
 }
 
@@ -186,7 +242,7 @@ export async function rootRoutes(app: App, deps: PaymentRoutesDeps): Promise<voi
   hideFromDocument(app);
   answerFailures(app);
   infoRoutes(app, deps.info, (request) => paymentGreeting(request, deps.isPlayMoney));
-  watchRoutes(app, deps.metrics);
+  watchRoutes(app, deps.metrics, deps.health);
   accountBalanceRoutes(app, deps);
   approvalsOfPair(app, deps.credits, '/account/approval');
   await deps.chain.routes(app);

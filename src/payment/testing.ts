@@ -131,6 +131,7 @@ export async function paymentBench(environment: Record<string, string> = {}, giv
     metrics,
     countries: defaultCountries,
     isPlayMoney: true,
+    health: { trouble: async () => undefined },
     freeBytes: async () => null,
     info: () => ({
       version: '1',

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isCount, memberOf, tryParseJson } from '../formats/json.ts';
 import type { Job } from '../kernel/background/job.ts';
+import type { RunReport } from '../kernel/background/run-record.ts';
 import { WakeableTask } from '../kernel/background/wakeable-task.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
@@ -84,6 +85,8 @@ export class Scrub implements Job {
     this.#now = options.now ?? Date.now;
     const { store, everyMs, log } = options;
     this.#task = new WakeableTask({
+      name: `scrub ${store}`,
+      stuckAfterMs: Number.POSITIVE_INFINITY,
       run: () => this.pass(),
       failed: (error) => {
         if (!this.#ending.signal.aborted)
@@ -97,6 +100,10 @@ export class Scrub implements Job {
     if (this.#options.percent === 0) return;
     this.#task.start({ waits: true });
     this.#task.wake(firstWaitMs);
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#task.reports();
   }
 
   async stop(): Promise<void> {

@@ -161,7 +161,7 @@ describe('the tables of the upload surface', () => {
       const { sql, upload, post } = await start();
       const id = await post(50_000);
       const plan = await planBundle(sql, { ...limits, maxWaitMs: 0 }, upload.clock);
-      await makePermanent(sql, plan ?? '', 7, upload.clock);
+      await makePermanent(sql, plan ?? '', { blockHeight: 7, confirmations: 18 }, upload.clock);
       assert.equal(await deleteLocalCopies(sql, 1_000, upload.clock), 0, 'not old enough');
       const hourLater = upload.clock + 3_600_000;
       assert.equal(await deleteUnused(sql, upload.blobs, hourLater, 10), 0);

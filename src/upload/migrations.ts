@@ -159,4 +159,17 @@ export const uploadMigrations: readonly Migration[] = [
     id: 'upload-008-missed-items',
     up: 'CREATE INDEX upload_items_missed ON upload_items (bundle) WHERE misses > 0',
   },
+  {
+    // For operators: why a bundle waits, how deep it is, and lists that do not look through everything.
+    id: 'upload-009-bundle-reports',
+    up: `
+      ALTER TABLE upload_bundles ADD COLUMN last_error TEXT;
+      ALTER TABLE upload_bundles ADD COLUMN last_error_at BIGINT;
+      ALTER TABLE upload_bundles ADD COLUMN confirmations BIGINT;
+      CREATE INDEX upload_bundles_newest ON upload_bundles (created_at, plan);
+      CREATE INDEX upload_bundles_by_state ON upload_bundles (state, created_at, plan);
+      CREATE INDEX upload_bundles_by_transaction ON upload_bundles (tx_id) WHERE tx_id IS NOT NULL;
+      CREATE INDEX upload_items_failed ON upload_items (received_at, id) WHERE state = 'failed';
+    `,
+  },
 ];

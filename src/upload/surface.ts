@@ -1,9 +1,13 @@
 /** Puts the parts of the upload surface together. */
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
 import { type Blocklist, unionOf } from '../delivery/moderation/blocklist.ts';
+import { createAdmin } from '../kernel/admin/admin.ts';
+import type { Figures } from '../kernel/admin/routes/state.ts';
+import { createHealth } from '../kernel/http/health.ts';
 import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
@@ -19,8 +23,9 @@ import { normalizeAddress } from '../wallets/address.ts';
 import type { ArweaveKey } from '../wallets/arweave/rsa.ts';
 import { Announcer } from './announcer/announcer.ts';
 import { Bundler } from './bundler/bundler.ts';
+import { translateError } from './errors.ts';
 import { PayloadHashes } from './hashing/payload-hash.ts';
-import { createChainHead } from './intake/chain-head.ts';
+import { type ChainHead, createChainHead } from './intake/chain-head.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
 import { Receipts } from './intake/receipts.ts';
@@ -29,7 +34,13 @@ import { storedBlobsPart } from './items/stored-blobs.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
+import { countBundles } from './reports/bundles.ts';
+import { countItems } from './reports/items.ts';
+import type { Circumstances } from './reports/why.ts';
 import { accountBalanceRoutes } from './routes/account-balance.ts';
+import { adminAnnouncementsRoute } from './routes/admin/announcements.ts';
+import { adminBundlesRoutes } from './routes/admin/bundles.ts';
+import { adminItemsRoutes } from './routes/admin/items.ts';
 import { chunksRoutes } from './routes/chunks.ts';
 import { dataItemRoutes } from './routes/data-item.ts';
 import { infoRoutes } from './routes/info.ts';
@@ -42,6 +53,9 @@ import { UploadPayments } from './x402/upload-payment.ts';
 
 export interface UploadDeps {
   readonly log: Logger;
+  readonly version: string;
+  /** What the operator's routes want. */
+  readonly adminKey: string;
   /** The `ledger` database, with `uploadMigrations` among its migrations. */
   readonly sql: Sql;
   /** For this surface alone: what it deletes is gone. */
@@ -106,7 +120,12 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     const paid = deps.x402 && paidUploadsPart(config, shared, deps.x402, intake);
     const parts: Part[] = [
       { name: 'nodes', stop: () => shared.nodes.close() },
-      { name: 'disk', start: () => disk.start(), stop: () => disk.stop() },
+      {
+        name: 'disk',
+        start: () => disk.start(),
+        stop: () => disk.stop(),
+        problems: () => (disk.isLow ? ['The disk is nearly full: nothing can be uploaded.'] : []),
+      },
       ...(announcer === undefined ? [] : [{ name: 'announcer', jobs: [announcer] }]),
       intake,
       itemsPart(config, shared, intake, paid),
@@ -114,8 +133,29 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       multipartPart(config, shared, intake, paid),
       bundlerPart(config, shared),
       storedBlobsPart({ config, blobs: deps.blobs, metrics, log }),
-      { name: 'operator', routes: (app) => operatorRoutes(app, metrics) },
+      {
+        name: 'operator',
+        routes: (app) =>
+          operatorRoutes(
+            app,
+            metrics,
+            createHealth(config, () => parts),
+          ),
+      },
     ];
+    const admin = createAdmin({
+      ...{ surface: 'upload', version: deps.version, config, key: deps.adminKey, log },
+      parts: () => parts,
+      figures: () => uploadFigures(shared, intake),
+      translate: translateError,
+    });
+    // Not among those that the scopes below have routes of: it has a prefix of its own.
+    const { routes: adminRoutes, ...adminPart } = admin;
+    parts.push({
+      name: 'admin',
+      ...adminPart,
+      adminRoutes: (app) => uploadAdminRoutes(app, config, shared, intake),
+    });
     const server = createServer(config, log, metrics);
     server.mount(
       async (app) => {
@@ -124,11 +164,60 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       },
       ['/v1', ''],
     );
+    server.mount(adminRoutes, ['/v1']);
     return { server, parts };
   });
 }
 
+/** What an operator asks of items and bundles. */
+function uploadAdminRoutes(app: App, config: Config, shared: Shared, { head }: IntakePart): void {
+  const { sql, credits, announcer, blocklist, now } = shared;
+  const circumstances = (): Circumstances => ({
+    now: now(),
+    maxWaitMs: config.BUNDLE_MAX_WAIT_MS,
+    confirmations: config.BUNDLE_CONFIRMATIONS,
+    height: head.height,
+  });
+  adminBundlesRoutes(app, { sql, circumstances });
+  adminItemsRoutes(app, {
+    ...{ sql, credits, circumstances },
+    isBlocked: (id) => blocklist?.blocksId(id) ?? false,
+    announcer: () => announcer?.status,
+  });
+  adminAnnouncementsRoute(app, { sql, announcer });
+}
+
+/** A node that does not answer keeps nobody waiting. */
+const balanceWaitMs = 2_000;
+
+async function uploadFigures(shared: Shared, { head }: IntakePart): Promise<Figures> {
+  const { sql, nodes, wallet, disk, announcer, now } = shared;
+  const [items, bundles, balance] = await Promise.all([
+    countItems(sql),
+    countBundles(sql, now()),
+    Promise.race([nodes.balance(wallet.address), sleep(balanceWaitMs, undefined, { ref: false })]).catch(
+      () => undefined,
+    ),
+  ]);
+  return {
+    itemsWaiting: items.waiting,
+    itemsPlanned: bundles.items,
+    itemsFailed: items.failed,
+    bundlesOpen: bundles.open,
+    bundlesStuck: bundles.stuck,
+    announcementsWaiting: items.unannounced,
+    gatewayListens: announcer?.isHealthy ?? false,
+    multipartOpen: items.sessions,
+    chainHeight: head.height ?? null,
+    walletAddress: wallet.address,
+    walletWinston: balance?.toString() ?? null,
+    diskFreeBytes: disk.freeBytes,
+    diskIsLow: disk.isLow,
+  };
+}
+
 interface IntakePart extends Part {
+  readonly head: ChainHead;
   readonly intake: Intake;
   readonly hashes: PayloadHashes;
 }
@@ -166,6 +255,7 @@ function intakePart(config: Config, shared: Shared): IntakePart {
   return {
     name: 'intake',
     intake,
+    head,
     hashes,
     start: () => head.refresh(),
     jobs: [head.refreshing, receipts],
@@ -256,7 +346,16 @@ function bundlerPart(config: Config, shared: Shared): Part {
     retentionMs: config.UPLOAD_RETENTION_SECS * 1_000,
     pollMs: config.BUNDLE_POLL_MS,
   });
-  return { name: 'bundler', jobs: [bundler] };
+  return {
+    name: 'bundler',
+    jobs: [bundler],
+    async problems() {
+      const { stuck } = await countBundles(shared.sql, shared.now());
+      return stuck === 0
+        ? []
+        : [`${stuck === 1 ? '1 bundle is' : `${stuck} bundles are`} stuck on the way to the chain.`];
+    },
+  };
 }
 
 function createServer(config: Config, log: Logger, metrics: Metrics): HttpServer {

@@ -27,6 +27,7 @@ import { uploadMigrations } from './migrations.ts';
 import { createUploadSurface, type UploadDeps } from './surface.ts';
 
 export const pricePerByte = 3n;
+export const testAdminKey = 'k'.repeat(30);
 
 export interface TestUpload {
   readonly url: string;
@@ -108,6 +109,8 @@ export async function startTestUpload(
     addresses: { ethereum: '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A' },
     arweaveNodeUrls: [`http://127.0.0.1:${(node.address() as AddressInfo).port}`],
     gateway: { publicUrl: 'http://gateway.test' },
+    version: '1',
+    adminKey: testAdminKey,
     now: () => time.clock,
     ...(typeof deps === 'function' ? deps({ sql, credits }) : deps),
   });

@@ -1,16 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readProcessConfig } from '../../config/config.ts';
-import { type Credits, LOSS_ACCOUNT, WINC_PER_CREDIT, type Winc, winc } from '../../credits/credits.ts';
-import { readLosses } from '../../credits/ledger/accounts.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
-import { type Holding, takenBackNames } from '../../names/receipts.ts';
-import { waitingGifts } from '../../payment/gifts.ts';
-import { endRefundByHand, owedRefunds } from '../../payments/card/refunds.ts';
-import { failedPayments, voidPayment } from '../../payments/chain/store.ts';
-import { endByHand, unclearPayments } from '../../payments/x402/by-hand.ts';
-import { parseDecimal, scaled } from '../../pricing/decimal.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import type { KeptName } from '../../formats/admin-answers.ts';
+import { takenBackNames } from '../../names/receipts.ts';
+import { Bookkeeping, InvalidAmount, parseCredits, parseTransactionHash } from '../../payment/bookkeeping.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
 import { inCredits } from '../amounts.ts';
 import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
@@ -18,8 +11,7 @@ import { openLedgerDatabase } from '../ledger-database.ts';
 import { addressOfAnyWallet } from '../wallet-file.ts';
 
 const shownAtOnce = 1_000;
-/** A slip of the hand is more likely than such a gift. */
-const mostGiven = 1_000_000n;
+const shownOfWallet = 20;
 
 export const ledger: Command = {
   usage: `turnpike ledger check                         prove that every balance is the sum of its entries
@@ -47,38 +39,41 @@ A wallet is named by its address or by the file of its key.
     if (rest.length > 0) throw new UsageError('too many arguments');
     const sql = await openLedgerDatabase(readProcessConfig());
     try {
-      const credits = createCredits({ sql });
+      const keptNames = (limit: number) => takenBackNames(sql, limit);
+      const books = new Bookkeeping({ sql, credits: createCredits({ sql }), keptNames });
       const json = values.json === true;
       switch (action) {
         case 'check':
-          return await check(credits, json);
+          return await check(books, json);
         case 'show':
-          return await show(credits, wallet(subject), json);
+          return await show(books, wallet(subject), json);
         case 'open':
-          return await showOpen(sql, json);
+          return await showOpen(books, json);
         case 'losses':
-          return await showLosses(sql, credits, json);
+          return await showLosses(books, json);
         case 'settle':
-          return await endPayment(sql, credits, subject, transaction(amount), json);
+          return await endPayment(books, subject, transaction(amount), json);
         case 'void':
-          return await endPayment(sql, credits, subject, undefined, json);
+          return await endPayment(books, subject, undefined, json);
         case 'gifts':
-          return await showGifts(sql, json);
+          return await showGifts(books, json);
         case 'refunded':
-          return await endRefund(sql, subject, json);
+          return await endRefund(books, subject, json);
         case 'credit':
-          return await give(credits, wallet(subject), parseCredits(amount), values);
+          return await give(books, wallet(subject), amount ?? '', values);
         default:
           throw new UsageError(`there is no "ledger ${action ?? ''}"`);
       }
+    } catch (error) {
+      throw error instanceof InvalidAmount ? new UsageError(error.message) : error;
     } finally {
       await sql.close();
     }
   },
 };
 
-async function check(credits: Credits, json: boolean): Promise<number> {
-  const report = await credits.selfCheck();
+async function check(books: Bookkeeping, json: boolean): Promise<number> {
+  const report = await books.check();
   if (json) {
     printJson(report);
   } else {
@@ -86,25 +81,25 @@ async function check(credits: Credits, json: boolean): Promise<number> {
     console.log(
       `${accounts} accounts, ${entries} entries, ${approvals} approvals, ${spendings} spendings; drift ${drift} winc`,
     );
-    if (losses !== 0n) console.log(`${losses} winc were lost: turnpike ledger losses`);
+    if (losses !== '0') console.log(`${losses} winc were lost: turnpike ledger losses`);
     for (const problem of problems) console.log(`  ${problem}`);
     console.log(report.ok ? 'the ledger adds up' : 'the ledger does NOT add up');
   }
   return report.ok ? 0 : 1;
 }
 
-async function show(credits: Credits, { address }: WalletAddress, json: boolean): Promise<number> {
-  const balance = await credits.balance(address);
-  const { items } = await credits.entries(address, { limit: 20 });
+async function show(books: Bookkeeping, asked: WalletAddress, json: boolean): Promise<number> {
+  const account = await books.account(asked, { before: undefined, limit: shownOfWallet });
+  const { address, balance, entries } = account;
   if (json) {
-    printJson({ address, balance: balance ?? null, entries: items });
+    printJson(account);
     return 0;
   }
-  if (balance === undefined) {
+  if (balance === null) {
     console.log(`${address} has never held credits`);
     return 0;
   }
-  console.log(`${address}  ${balance.winc} winc  (${inCredits(balance.winc)} credits)`);
+  console.log(`${address}  ${balance.winc} winc  (${inCredits(BigInt(balance.winc))} credits)`);
   for (const given of balance.givenApprovals) {
     console.log(
       `  may be spent by ${given.approvedAddress}: ${given.approvedWincAmount}, used ${given.usedWincAmount}`,
@@ -115,21 +110,17 @@ async function show(credits: Credits, { address }: WalletAddress, json: boolean)
       `  may spend of ${received.payingAddress}: ${received.approvedWincAmount}, used ${received.usedWincAmount}`,
     );
   }
-  for (const { createdAt, amount, reason, changeId } of items) {
-    console.log(
-      `  ${new Date(createdAt).toISOString()}  ${amount.toString().padStart(24)}  ${reason} ${changeId}`,
-    );
+  for (const { createdAt, amount, reason, changeId } of entries) {
+    console.log(`  ${day(createdAt)}  ${amount.padStart(24)}  ${reason} ${changeId}`);
   }
   return 0;
 }
 
-async function showOpen(sql: Sql, json: boolean): Promise<number> {
-  const refunds = await owedRefunds(sql, shownAtOnce);
-  const payments = await unclearPayments(sql, shownAtOnce, Date.now());
-  const chainPayments = await failedPayments(sql, shownAtOnce, Date.now());
-  const names = await takenBackNames(sql, shownAtOnce);
+async function showOpen(books: Bookkeeping, json: boolean): Promise<number> {
+  const open = await books.open();
+  const { refunds, payments, chainPayments, names } = open;
   if (json) {
-    printJson({ refunds, payments, chainPayments, names });
+    printJson(open);
     return 0;
   }
   for (const { quoteId, intentId, amount, currency, tries, givenUp, since } of refunds) {
@@ -142,12 +133,9 @@ async function showOpen(sql: Sql, json: boolean): Promise<number> {
       `${day(createdAt)}  x402 payment of ${value}, ${bought} winc for ${address}: ${state}  ${id}`,
     );
   }
-  for (const row of chainPayments) {
-    const what = `${row.quantity} of ${row.token} by ${row.sender} for ${row.destination}`;
-    const id = `${row.chain}:${row.transaction_id}`;
-    console.log(
-      `${day(row.ended_at ?? row.created_at)}  chain payment of ${what} failed: ${row.failure_reason}  ${id}`,
-    );
+  for (const { id, quantity, token, sender, destination, reason, createdAt, endedAt } of chainPayments) {
+    const what = `${quantity} of ${token} by ${sender} for ${destination}`;
+    console.log(`${day(endedAt ?? createdAt)}  chain payment of ${what} failed: ${reason}  ${id}`);
   }
   for (const name of names) console.log(keptName(name));
   if (refunds.length + payments.length + chainPayments.length + names.length === 0) {
@@ -156,84 +144,64 @@ async function showOpen(sql: Sql, json: boolean): Promise<number> {
   return 0;
 }
 
-async function showLosses(sql: Sql, credits: Credits, json: boolean): Promise<number> {
-  const total = await readLosses(sql);
-  const { items } = await credits.entries(LOSS_ACCOUNT.address, { limit: shownAtOnce });
-  const names = await takenBackNames(sql, shownAtOnce);
+async function showLosses(books: Bookkeeping, json: boolean): Promise<number> {
+  const losses = await books.losses({ before: undefined, limit: shownAtOnce });
   if (json) {
-    printJson({ total, entries: items, names });
+    printJson(losses);
     return 0;
   }
-  console.log(`${total} winc  (${inCredits(total)} credits)`);
-  for (const { createdAt, amount, reason, changeId, note } of items) {
-    console.log(`  ${day(createdAt)}  ${(-amount).toString().padStart(24)}  ${reason} ${note ?? changeId}`);
+  console.log(`${losses.total} winc  (${inCredits(BigInt(losses.total))} credits)`);
+  for (const { createdAt, amount, reason, changeId, note } of losses.entries) {
+    const lost = (-BigInt(amount)).toString();
+    console.log(`  ${day(createdAt)}  ${lost.padStart(24)}  ${reason} ${note ?? changeId}`);
   }
-  for (const name of names) console.log(keptName(name));
+  for (const name of losses.names) console.log(keptName(name));
   return 0;
 }
 
-const keptName = ({ name, antId, payer, reference }: Holding): string =>
+const keptName = ({ name, antId, payer, reference }: KeptName): string =>
   `the service keeps name ${name}, token ${antId}: its payment went back, quote ${reference} for ${payer}`;
 
-async function showGifts(sql: Sql, json: boolean): Promise<number> {
-  const gifts = await waitingGifts(sql, Date.now(), shownAtOnce);
+async function showGifts(books: Bookkeeping, json: boolean): Promise<number> {
+  const gifts = await books.gifts();
   if (json) printJson(gifts);
   else if (gifts.length === 0) console.log('no gift waits');
   for (const { email, amount, receiptId, createdAt } of json ? [] : gifts) {
-    console.log(`${day(createdAt)}  ${inCredits(amount)} credits for ${email}: redeem with ${receiptId}`);
+    console.log(
+      `${day(createdAt)}  ${inCredits(BigInt(amount))} credits for ${email}: redeem with ${receiptId}`,
+    );
   }
   return 0;
 }
 
 async function endPayment(
-  sql: Sql,
-  credits: Credits,
-  id: string | undefined,
+  books: Bookkeeping,
+  id = '',
   hash: string | undefined,
   json: boolean,
 ): Promise<number> {
-  const ended =
-    (await endByHand(sql, credits, id ?? '', hash, Date.now())) ||
-    (hash === undefined && (await voidPayment(sql, id ?? '')));
+  const ended = await (hash === undefined ? books.void(id) : books.settle(id, hash));
   const done = hash === undefined ? 'ended as never made' : 'credited';
-  printResult(json, { id, ended }, ended ? done : `there is no such payment to end: ${id ?? ''}`);
+  printResult(json, { id, ended }, ended ? done : `there is no such payment to end: ${id}`);
   return ended ? 0 : 1;
 }
 
-async function endRefund(sql: Sql, quoteId: string | undefined, json: boolean): Promise<number> {
-  const ended = await endRefundByHand(sql, quoteId ?? '', Date.now());
-  const text = ended ? 'ended as refunded' : `there is no failed refund of quote ${quoteId ?? ''}`;
+async function endRefund(books: Bookkeeping, quoteId = '', json: boolean): Promise<number> {
+  const ended = await books.refunded(quoteId);
+  const text = ended ? 'ended as refunded' : `there is no failed refund of quote ${quoteId}`;
   printResult(json, { quoteId, ended }, text);
   return ended ? 0 : 1;
 }
 
 async function give(
-  credits: Credits,
-  { address, kind }: WalletAddress,
-  amount: Winc,
-  { id = randomUUID(), message, json }: Giving,
+  books: Bookkeeping,
+  to: WalletAddress,
+  credits: string,
+  { id, message, json }: Giving,
 ): Promise<number> {
-  const { applied, balance } = await credits.credit({
-    address,
-    addressType: kind,
-    amount,
-    reason: 'admin_credit',
-    id,
-    payment: {
-      type: 'fiat',
-      paymentAmount: '0',
-      currencyType: 'winc',
-      paymentProvider: 'admin',
-      receiptId: id,
-      giftMessage: message ?? null,
-    },
-  });
-  const what = applied ? `gave ${amount} winc (id ${id})` : `was given before (id ${id})`;
-  printResult(
-    json,
-    { id, address, given: applied, winc: amount, balance },
-    `${what}\n${address} now has ${balance} winc`,
-  );
+  const gift = await books.give({ wallet: to, amount: parseCredits(credits), id, message });
+  const what = gift.given ? `gave ${gift.winc} winc (id ${gift.id})` : `was given before (id ${gift.id})`;
+  printResult(json, gift, `${what}\n${gift.address} now has ${gift.balance} winc`);
   return 0;
 }
 
@@ -254,21 +222,10 @@ function wallet(text: string | undefined): WalletAddress {
   return parsed;
 }
 
-function transaction(text: string | undefined): string {
-  if (text === undefined || !/^0x[0-9a-fA-F]{64}$/.test(text)) {
-    throw new UsageError(`not the hash of a transaction: ${text ?? '(none)'}`);
-  }
-  return text.toLowerCase();
-}
-
-function parseCredits(text: string | undefined): Winc {
-  const credits = parseDecimal(text ?? '');
-  const amount = credits === undefined ? 0n : scaled(WINC_PER_CREDIT, [credits], [], 'down');
-  if (amount < 1n) throw new UsageError('the amount is in credits, for example 1 or 0.5');
-  if (amount > mostGiven * WINC_PER_CREDIT) {
-    throw new UsageError(`at most ${mostGiven} credits are given at once`);
-  }
-  return winc(amount);
+function transaction(text = '(none)'): string {
+  const hash = parseTransactionHash(text);
+  if (hash === undefined) throw new UsageError(`not the hash of a transaction: ${text}`);
+  return hash;
 }
 
 const day = (unixMs: number): string => new Date(unixMs).toISOString();

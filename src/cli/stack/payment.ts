@@ -2,7 +2,9 @@
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Surface } from '../../kernel/part.ts';
+import { countOpenActions } from '../../names/actions/open-list.ts';
 import { createNames, type Names } from '../../names/part.ts';
+import { takenBackNames } from '../../names/receipts.ts';
 import { createAuthenticator } from '../../payment/auth/request-wallet.ts';
 import { createCardPart, noCardPart } from '../../payment/card/part.ts';
 import { createGifts } from '../../payment/gifts.ts';
@@ -59,6 +61,11 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
       solanaAddress: solana.address,
     },
     version,
+    adminKey: await keys.adminKey(),
+    names: {
+      keptNames: (limit) => takenBackNames(sql, limit),
+      openActions: () => countOpenActions(sql),
+    },
     gateways: [gatewayUrl],
     parts: [
       ...names,

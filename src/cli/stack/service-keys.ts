@@ -76,7 +76,7 @@ export class ServiceKeys {
     return this.#config.JWT_SECRET ?? (await this.#kept('jwt-secret', makeToken));
   }
 
-  /** Of the gateway's admin routes. */
+  /** Of the admin routes of gateway, payment and upload. */
   async adminKey(): Promise<string> {
     const path = this.#config.ADMIN_API_KEY_FILE;
     if (path !== undefined) return this.#given('ADMIN_API_KEY_FILE', path, (text) => text.trim());

@@ -3,6 +3,7 @@ import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { createUploadSurface } from '../../upload/surface.ts';
+import { version } from '../version.ts';
 import type { Ledger } from './shared-ledger.ts';
 import type { SurfaceNeeds } from './surface-needs.ts';
 
@@ -22,8 +23,11 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
   const { sql, credits, pricing, x402 } = needs.ledger;
   const wallet = await keys.wallet();
   await network.arweave?.fund(wallet.address, localFunds);
+  const adminKey = await keys.adminKey();
   return createUploadSurface(config, {
     log,
+    version,
+    adminKey,
     sql,
     blobs: await openBlobStore({ blobStoreUrl: config.BLOB_STORE_URL, dataDir: config.DATA_DIR }),
     credits,
@@ -42,7 +46,7 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
     blocklist,
     gateway: {
       publicUrl: gateway.publicUrl,
-      admin: { url: gateway.adminUrl, key: await keys.adminKey() },
+      admin: { url: gateway.adminUrl, key: adminKey },
     },
   });
 }

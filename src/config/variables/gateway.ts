@@ -75,7 +75,8 @@ export const gateway = {
     default: ['ar-io'],
   }),
   HEALTHCHECK_STRICT: boolean({
-    meaning: 'Whether an unhealthy gateway answers its health check with 503 instead of 200',
+    meaning:
+      'Whether a gateway, payment or upload service that is unhealthy answers its health check with 503 instead of 200',
     default: false,
   }),
   HEALTHCHECK_MIN_FREE_BYTES: integer({

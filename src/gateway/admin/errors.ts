@@ -1,11 +1,6 @@
 /** What the admin routes refuse, in the contract's words: JSON strings (interface §4.4, §7). */
 import { HttpError } from '../../kernel/errors.ts';
 
-export const unauthorized = () =>
-  new HttpError(401, 'Unauthorized', { headers: { 'www-authenticate': 'Bearer' } });
-
-export const noSuchRoute = () => new HttpError(404, 'Not Found');
-
 export const needsId = "Must provide 'id'";
 export const needsHeaders = 'Must provide array of data item headers';
 export const needsBundleId = 'Must provide a valid bundle id';

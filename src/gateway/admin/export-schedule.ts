@@ -3,6 +3,7 @@
  * ended, is written down: of several processes one does it, and any of them can tell.
  */
 import type { Job } from '../../kernel/background/job.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -56,6 +57,8 @@ export class ExportSchedule implements Job {
     this.#options = options;
     const { log, lookEveryMs = defaultLookMs } = options;
     this.#task = new WakeableTask({
+      name: 'scheduled export',
+      stuckAfterMs: Number.POSITIVE_INFINITY,
       run: async () => {
         await this.#runIfDue();
         return lookEveryMs;
@@ -69,6 +72,10 @@ export class ExportSchedule implements Job {
 
   start(): void {
     this.#task.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#task.reports();
   }
 
   stop(): Promise<void> {

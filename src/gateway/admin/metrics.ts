@@ -39,6 +39,7 @@ export function createAdminMetrics(options: AdminMetricsOptions): Job {
     'queue_name',
   ]);
   return new WakeableTask({
+    name: 'count queues',
     async run() {
       const { ids, hashes, names } = blocklist.counts;
       blocked.set({ kind: 'id' }, ids);

@@ -1,12 +1,10 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
 import { join } from 'node:path';
-import { type Actor, AuditLog, fingerprintOf } from '../../kernel/audit-log.ts';
+import { createAdmin } from '../../kernel/admin/admin.ts';
+import type { Figures } from '../../kernel/admin/routes/state.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
-import { createErrorMapper } from '../../kernel/http/error-mapper.ts';
-import { type App, type Guard, mount, mountGuarded, type Request } from '../../kernel/http/server.ts';
-import type { Logger } from '../../kernel/log.ts';
+import { type App, mount } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
-import { sameSecret } from '../../kernel/same-secret.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import { Exporter } from '../export/exporter.ts';
@@ -16,7 +14,7 @@ import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import type { DebugDeps } from './debug.ts';
-import { databaseUnavailable, noSuchRoute, unauthorized } from './errors.ts';
+import { databaseUnavailable } from './errors.ts';
 import { ExportSchedule } from './export-schedule.ts';
 import { Exports } from './exports.ts';
 import { StorageHealth } from './health.ts';
@@ -26,14 +24,11 @@ import { Followers } from './moderation/followers.ts';
 import { LiveBlocklist, type LiveBlocklistOptions } from './moderation/live-blocklist.ts';
 import { Pruning } from './prune.ts';
 import { RequestedTransactions } from './requested-transactions.ts';
-import { auditRoutes } from './routes/audit.ts';
 import { exportRoutes } from './routes/export-parquet.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
 import { SharedJob } from './shared-job.ts';
-
-const mapError = createErrorMapper((_status, message) => message);
 
 export interface AdminDeps
   extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere' | 'readPart'>,
@@ -42,6 +37,9 @@ export interface AdminDeps
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
   readonly adminKey: string;
+  readonly release: string;
+  /** All parts of the gateway, this one among them. */
+  readonly parts: () => readonly Part[];
 }
 
 export interface AdminPart extends Part {
@@ -56,7 +54,20 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   const requested = new RequestedTransactions({ index, onDemand, log });
   const store = new BlockStore(index.sql);
   const { dropCopies, locateElsewhere, readPart } = deps;
-  const audit = new AuditLog(join(config.DATA_DIR, 'gateway-audit.jsonl'), 'gateway', log);
+  const admin = createAdmin({
+    ...{
+      surface: 'gateway',
+      version: deps.release,
+      config,
+      key: deps.adminKey,
+      log,
+      parts: deps.parts,
+      unaudited,
+    },
+    figures: () => figures(),
+    translate: (error) => (error instanceof DatabaseUnavailable ? databaseUnavailable(error) : error),
+  });
+  const { audit, actor } = admin;
   const live = { store, index, audit, log, dropCopies, locateElsewhere, readPart };
   const blocklist = new LiveBlocklist(live);
   const followers = new Followers();
@@ -78,16 +89,23 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     minFreeBytes: config.HEALTHCHECK_MIN_FREE_BYTES,
   });
   const counting = createAdminMetrics({ ...deps, requested, blocklist });
-  const who = fingerprintOf(deps.adminKey);
-  const actor = (request: Request): Actor => ({ who, via: 'api', from: request.ip });
-  const guard = adminGuard(deps.adminKey);
 
-  function routes(scope: App): void {
-    scope.setErrorHandler((error, request, reply) =>
-      mapError(error instanceof DatabaseUnavailable ? databaseUnavailable(error) : error, request, reply),
-    );
-    takeEmptyBodies(scope);
-    auditCalls(scope, audit, actor, log);
+  async function figures(): Promise<Figures> {
+    const known = nodes.status;
+    const { ids, hashes, names } = blocklist.counts;
+    return {
+      height: index.height,
+      stableHeight: index.stableHeight,
+      nodeHeight: Math.max(index.height, ...known.map(({ height }) => height)),
+      nodes: known.length,
+      nodesHealthy: known.filter(({ healthy }) => healthy).length,
+      bundlesQueued: await queue.waiting(),
+      askedTransactions: await requested.waiting(),
+      ...{ blockedIds: ids, blockedHashes: hashes, blockedNames: names },
+    };
+  }
+
+  function adminRoutes(scope: App): void {
     queueRoutes(scope, { index, queue, onDemand, requested, maxBundles: config.BUNDLE_QUEUE_MAX });
     moderationRoutes(scope, {
       blocklist,
@@ -97,7 +115,6 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
       actor,
       isKnown: async (id) => (await index.locate(id)) !== undefined,
     });
-    auditRoutes(scope, audit);
     const { indexProblems } = deps;
     const debug = { config, index, nodes, queue, requested, blocklist, health, indexProblems };
     stateRoutes(scope, debug, pruning, pruneJob);
@@ -108,19 +125,16 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     name: 'admin',
     blocklist,
     followers,
-    routes: (app) =>
-      mount(
-        app,
-        (scope) => mountGuarded(scope, '/admin', guard, routes),
-        gatewayPrefixes(config.GW_ALIAS_PREFIXES),
-      ),
+    routes: (app) => mount(app, admin.routes, gatewayPrefixes(config.GW_ALIAS_PREFIXES)),
+    adminRoutes,
+    drain: admin.drain,
     jobs: [requested, counting, ...(schedule === undefined ? [] : [schedule])],
     start: () => blocklist.start(),
     async stop() {
-      await Promise.all([blocklist.stop(), pruning.stop(), exports.stop()]);
+      await Promise.all([admin.stop(), blocklist.stop(), pruning.stop(), exports.stop()]);
     },
     async problems() {
-      const problems = await Promise.all([health.problems(), schedule?.problems() ?? [], audit.problems()]);
+      const problems = await Promise.all([health.problems(), schedule?.problems() ?? [], admin.problems()]);
       return problems.flat();
     },
   };
@@ -128,21 +142,6 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
 
 /** Announcements are the upload surface's daily traffic; moderation tells the audit log itself what came of it. */
 const unaudited = /\/(?:queue-data-item|(?:un)?block-(?:data|name))$/;
-
-/** Who did what, with what, and what came of it. A read is logged; what may change something is in the audit log. */
-function auditCalls(scope: App, audit: AuditLog, actor: (request: Request) => Actor, log: Logger): void {
-  scope.addHook('onSend', async (request, reply) => {
-    const { method, routeOptions } = request;
-    const route = routeOptions.url ?? '';
-    const { statusCode: status } = reply;
-    // Without the key nothing was done; strangers do not fill the log of what was.
-    if (status === 401) return;
-    const call = { ...actor(request), action: route.slice(route.lastIndexOf('/admin/') + '/admin/'.length) };
-    if (method === 'GET' || method === 'HEAD' || status === 404 || unaudited.test(route)) {
-      log.debug({ ...call, method, status }, 'operator call');
-    } else await audit.record({ ...call, given: request.body, result: `answered ${status}` });
-  });
-}
 
 function exportFolder({ PARQUET_EXPORT_DIR, DATA_DIR }: AdminDeps['config']): string {
   return PARQUET_EXPORT_DIR ?? join(DATA_DIR, 'parquet');
@@ -175,31 +174,4 @@ function createSchedule({ config, index, log }: AdminDeps, exports: Exports): Ex
       ...{ skipL1Transactions: false, skipL1Tags: false },
     },
   });
-}
-
-/** No body at all and an empty one are the same: the route says what is missing. */
-function takeEmptyBodies(scope: App): void {
-  const parse = scope.getDefaultJsonParser('error', 'error');
-  scope.removeContentTypeParser('application/json');
-  scope.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined);
-    else parse(request, body, done);
-  });
-}
-
-/**
- * The admin key: `Authorization: Bearer <key>` and nothing else, compared in constant time (interface §5). It is
- * asked before a path is looked at, so that without it nothing can be learnt, not even which routes there are. Also
- * keeps the answers out of caches.
- */
-function adminGuard(key: string): Guard {
-  if (key === '') throw new StartupError('the admin key is empty: set ADMIN_API_KEY or ADMIN_API_KEY_FILE');
-  const expected = `Bearer ${key}`;
-  return {
-    check(request, reply) {
-      reply.header('cache-control', 'no-store');
-      if (!sameSecret(request.headers.authorization ?? '', expected)) throw unauthorized();
-    },
-    noSuchRoute,
-  };
 }

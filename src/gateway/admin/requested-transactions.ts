@@ -4,6 +4,7 @@
  * pauses for a day.
  */
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
@@ -30,6 +31,7 @@ export class RequestedTransactions {
     this.#options = options;
     this.#now = options.now ?? (() => Math.floor(Date.now() / 1000));
     this.#task = new WakeableTask({
+      name: 'requested transactions',
       run: async () => {
         await this.#tryDue();
         return pollMs;
@@ -43,6 +45,10 @@ export class RequestedTransactions {
 
   start(): void {
     this.#task.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#task.reports();
   }
 
   stop(): Promise<void> {

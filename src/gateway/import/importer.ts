@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RunRecord, type RunReport } from '../../kernel/background/run-record.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
@@ -46,6 +47,8 @@ const progressEveryMs = 10_000;
 
 export class Importer {
   readonly #options: ImporterOptions;
+  /** A round may import for days; `trouble` tells whether it gets on. */
+  readonly #rounds = new RunRecord({ name: 'import blocks', stuckAfterMs: Number.POSITIVE_INFINITY });
   readonly #lease: Lease;
   readonly #stopping = new AbortController();
   readonly #fence: BlockWriterOptions['fence'];
@@ -83,6 +86,10 @@ export class Importer {
     this.#loop = this.#run();
   }
 
+  reports(): readonly RunReport[] {
+    return [this.#rounds.report()];
+  }
+
   /** Looks at the chain at once, for somebody who knows that it has grown. */
   wake(): void {
     this.#pause.abort();
@@ -102,6 +109,7 @@ export class Importer {
       // Made before the chain is looked at: who wakes us meanwhile is not missed.
       this.#pause = new AbortController();
       let pause = pollMs;
+      this.#rounds.began();
       try {
         if (await this.#lease.hold()) {
           metrics.running.set(1);
@@ -112,6 +120,7 @@ export class Importer {
           await this.#options.nodes.check();
         }
         if (!(this.#trouble?.startsWith('Fork') ?? false)) this.#trouble = undefined;
+        this.#rounds.ended();
       } catch (error) {
         if (signal.aborted) break;
         if (error instanceof LostLease) {
@@ -120,6 +129,7 @@ export class Importer {
         }
         metrics.errors.inc();
         this.#failures += 1;
+        this.#rounds.failed(error);
         this.#trouble = `Import failed: ${messageOf(error)}.`;
         // An outage is told once by the nodes' health check; anything else is ours to explain.
         if (!(error instanceof UpstreamError)) log.error({ err: error }, 'the importer failed, it goes on');

@@ -12,6 +12,8 @@ export function judgeOutdatedBundles(
 ): WakeableTask {
   const { index, queue, log } = options;
   const task = new WakeableTask({
+    name: 'bundles of other filters',
+    stuckAfterMs: Number.POSITIVE_INFINITY,
     async run() {
       const outdated = await queue.outdated(perRound);
       let any = false;

@@ -7,6 +7,7 @@ import { isTxId } from '../../formats/base64url.ts';
 import { atMost } from '../../kernel/at-most.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { createJob, type Job } from '../../kernel/background/job.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { dropPending } from '../chain-index/drop.ts';
@@ -52,6 +53,10 @@ export class SideJobs implements Job {
 
   start(): void {
     for (const job of this.#jobs) job.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#jobs.flatMap((job) => job.reports());
   }
 
   async stop(): Promise<void> {

@@ -2,7 +2,9 @@
  * Buckets that several processes share through PostgreSQL. Each takes from its own memory at once, and every second
  * tells the database what it took and learns what is left; a limit may be overdrawn by a second's worth, never more.
  */
+
 import { createJob, type Job } from '../../kernel/background/job.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { insertRows, selectIn } from '../chain-index/rows.ts';
@@ -30,6 +32,10 @@ export class SharedBuckets {
 
   start(): void {
     this.#job.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#job.reports();
   }
 
   async stop(): Promise<void> {

@@ -62,6 +62,8 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
     repairing.wake();
   });
   const repairing = new WakeableTask({
+    name: 'mend published indexes',
+    stuckAfterMs: Number.POSITIVE_INFINITY,
     run: () => renewInTurn().then(() => undefined),
     failed(error) {
       log.warn({ err: error }, 'a published index file could not be mended');
@@ -127,7 +129,11 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
         log,
         run: renewInTurn,
       }),
-      { start: () => repairing.start({ waits: true }), stop: () => repairing.stop() },
+      {
+        start: () => repairing.start({ waits: true }),
+        stop: () => repairing.stop(),
+        reports: () => repairing.reports(),
+      },
       scrubOf(deps, 'published indexes', pinned, folders.scrubOfPublished),
       createJob({ name: 'look for a publication', everyMs: refreshMs, log, run: () => catalog.current() }),
     ],
@@ -183,6 +189,8 @@ function follow(deps: IndexesPartDeps) {
   const polls = subscriptions.map(
     (subscription) =>
       new WakeableTask({
+        name: 'follow a subscribed index',
+        stuckAfterMs: Number.POSITIVE_INFINITY,
         async run() {
           const report = await subscriber.poll(subscription);
           outcomes.inc({ publisher: report.publisher, result: report.outcome });

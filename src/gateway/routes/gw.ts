@@ -4,7 +4,7 @@ import { originOf } from '../../kernel/http/app.ts';
 import { type Greeting, greet } from '../../kernel/http/page/greeting.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
-import type { Part } from '../../kernel/part.ts';
+import { type Part, problemsOf } from '../../kernel/part.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import { type PeerGateway, unknownWeight } from '../content/sources/gateways.ts';
 import type { Filters } from '../filters/filter.ts';
@@ -18,7 +18,7 @@ export interface GatewayRoutesDeps extends Pick<GatewayContext, 'config' | 'metr
   /** What other parts add to `/gw/info`. */
   info(): object;
   /** Asked for what is wrong, in this order. */
-  readonly parts: readonly Part[];
+  readonly parts: () => readonly Part[];
   /** Gateways that this one asks, for `/gw/peers`. */
   peers(): readonly PeerGateway[];
   /** Answers `GET /` in place of the gateway info, where an apex is configured. */
@@ -42,15 +42,8 @@ export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
     };
   }
 
-  async function problems(): Promise<string[]> {
-    const found: string[] = [];
-    for (const part of deps.parts) found.push(...((await part.problems?.()) ?? []));
-    if (nodes.status.length > 0 && !nodes.status.some((node) => node.healthy)) found.push('No node answers.');
-    return found;
-  }
-
   async function healthcheck(request: Request, reply: Reply): Promise<Reply> {
-    const found = await problems();
+    const found = await problemsOf(deps.parts());
     const strict = config.HEALTHCHECK_STRICT || queryOf(request, 'strict') === 'true';
     return reply
       .code(strict && found.length > 0 ? 503 : 200)

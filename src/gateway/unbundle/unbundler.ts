@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { RunRecord, type RunReport } from '../../kernel/background/run-record.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Pool } from '../../kernel/pool/pool.ts';
@@ -64,13 +65,19 @@ export class Unbundler {
   readonly #options: UnbundlerOptions;
   readonly #stopping = new AbortController();
   readonly #loops: Promise<void>[] = [];
+  /** Of each loop; a large bundle takes as long as it takes. */
+  readonly #rounds: RunRecord[] = [];
 
   constructor(options: UnbundlerOptions) {
     this.#options = options;
   }
 
   start(): void {
-    for (let worker = 0; worker < this.#options.workers; worker += 1) this.#loops.push(this.#work());
+    for (let worker = 1; worker <= this.#options.workers; worker += 1) {
+      const rounds = new RunRecord({ name: `unbundle ${worker}`, stuckAfterMs: Number.POSITIVE_INFINITY });
+      this.#rounds.push(rounds);
+      this.#loops.push(this.#work(rounds));
+    }
   }
 
   async stop(): Promise<void> {
@@ -79,16 +86,26 @@ export class Unbundler {
     await Promise.all(this.#loops);
   }
 
-  async #work(): Promise<void> {
+  reports(): readonly RunReport[] {
+    return this.#rounds.map((rounds) => rounds.report());
+  }
+
+  async #work(rounds: RunRecord): Promise<void> {
     const holder = randomUUID();
     const { queue, log } = this.#options;
     while (!this.#stopping.signal.aborted) {
       try {
         const claimed = await queue.claim(holder);
-        if (claimed === undefined) await this.#idle();
-        else await this.#take(claimed, holder);
+        if (claimed === undefined) {
+          await this.#idle();
+          continue;
+        }
+        rounds.began();
+        await this.#take(claimed, holder);
+        rounds.ended();
       } catch (error) {
         if (this.#stopping.signal.aborted) return;
+        rounds.failed(error);
         log.error({ err: error }, 'the bundle queue failed');
         await this.#idle();
       }

@@ -1,12 +1,15 @@
 /** Work that repeats in the background: one run at a time, a pause after each, ended cleanly. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
+import { RunRecord, type RunReport } from './run-record.ts';
 
 /** Work that goes on in the background. */
 export interface Job {
   start(): void;
   /** Resolves when the current run, if any, is over. */
   stop(): Promise<void>;
+  /** How it goes, one for each kind of run that it has. */
+  reports(): readonly RunReport[];
 }
 
 export interface JobOptions {
@@ -21,15 +24,23 @@ export interface JobOptions {
 
 export function createJob({ name, everyMs, log, run, onFailure }: JobOptions): Job {
   const ending = new AbortController();
+  const record = new RunRecord({ name });
+  let nextAt: number | undefined;
   let running: Promise<void> | undefined;
 
   async function loop(): Promise<void> {
     for (;;) {
+      nextAt = performance.now() + everyMs;
       await pause(everyMs, undefined, { signal: ending.signal });
-      await run().catch((error: unknown) => {
-        onFailure?.();
-        log.warn({ err: error, job: name }, 'a background job failed and will run again');
-      });
+      record.began();
+      await run().then(
+        () => record.ended(),
+        (error: unknown) => {
+          record.failed(error);
+          onFailure?.();
+          log.warn({ err: error, job: name }, 'a background job failed and will run again');
+        },
+      );
     }
   }
 
@@ -43,6 +54,10 @@ export function createJob({ name, everyMs, log, run, onFailure }: JobOptions): J
     async stop() {
       ending.abort();
       await running;
+    },
+    reports() {
+      const nextInMs = nextAt === undefined ? undefined : nextAt - performance.now();
+      return [record.report({ nextInMs, off: everyMs === 0 })];
     },
   };
 }

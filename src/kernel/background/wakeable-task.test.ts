@@ -7,6 +7,7 @@ function controlled(answers: { next?: number; pauseMs?: number } = {}) {
   const ends: PromiseWithResolvers<void>[] = [];
   const told: unknown[] = [];
   const task = new WakeableTask({
+    name: 'tested',
     async run() {
       const end = Promise.withResolvers<void>();
       ends.push(end);

@@ -6,6 +6,7 @@
 import { createHmac } from 'node:crypto';
 import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import type { Job } from '../../kernel/background/job.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -60,6 +61,7 @@ export class Deliveries implements Job {
   constructor(options: DeliveriesOptions) {
     this.#options = options;
     this.#task = new WakeableTask({
+      name: 'webhook deliveries',
       run: () => this.#deliverDue(),
       failed(error) {
         options.log.error({ err: error }, 'webhook deliveries failed');
@@ -70,6 +72,10 @@ export class Deliveries implements Job {
 
   start(): void {
     this.#task.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#task.reports();
   }
 
   /** Where events go from now on; those still waiting too. */

@@ -37,6 +37,7 @@ export function createCardPart(deps: CardPartDeps): Part {
     },
     start: () => cards.start(),
     stop: () => cards.stop(),
+    reports: () => cards.reports(),
   };
 }
 

@@ -4,9 +4,10 @@
  */
 import { Type } from 'typebox';
 import { type App, originOf, type Request } from '../../kernel/http/app.ts';
+import type { Health } from '../../kernel/http/health.ts';
 import { type Greeting, greet } from '../../kernel/http/page/greeting.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
-import { cacheMinute, neverCache, sendExact, sendJsonText } from '../answers.ts';
+import { cacheMinute, neverCache, sendExact } from '../answers.ts';
 
 export interface ServiceInfo {
   readonly version: string;
@@ -73,18 +74,24 @@ export function paymentGreeting(request: Request, isPlayMoney: boolean): Greetin
   };
 }
 
-export function watchRoutes(app: App, metrics: Metrics): void {
+export function watchRoutes(app: App, metrics: Metrics, health: Health): void {
   app.route({
     method: 'GET',
     url: '/health',
-    schema: { summary: 'OK while the service runs', response: { 200: Type.String() } },
-    handler: ({ headers }, reply) => {
+    schema: {
+      summary: 'OK while the service runs; with `strict=true`, 503 and why, while it is not well',
+      response: { 200: Type.String(), 503: Type.String() },
+    },
+    handler: async (request, reply) => {
+      const trouble = await health.trouble(request);
       // The contract's string: as JSON for those who ask for it, bare for probes that compare the text.
-      if (headers.accept?.includes('application/json')) return sendJsonText(reply, '"OK"', neverCache);
-      reply
-        .header('content-type', 'text/plain; charset=utf-8')
+      const text = trouble?.join(' ') ?? 'OK';
+      const isJson = request.headers.accept?.includes('application/json') === true;
+      if (trouble !== undefined) reply.code(503);
+      return reply
+        .header('content-type', isJson ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8')
         .header('cache-control', neverCache)
-        .send('OK');
+        .send(isJson ? JSON.stringify(text) : text);
     },
   });
   app.route({

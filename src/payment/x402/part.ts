@@ -11,6 +11,7 @@ export function createX402Part(deps: X402TopUpDeps): Part {
     routes: (app) => x402TopUpRoute(app, deps),
     start: () => x402.start(),
     stop: () => x402.stop(),
+    reports: () => x402.reports(),
   };
 }
 

@@ -130,6 +130,7 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
     },
     start: () => worker.start(),
     stop: () => worker.stop(),
+    reports: () => worker.reports(),
     settled: () => worker.settled(),
   };
 }

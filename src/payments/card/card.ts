@@ -8,6 +8,7 @@
  * webhooks may come twice, late, in any order, or not at all (`start` asks for what was missed).
  */
 import type { AddressType } from '../../credits/credits.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import type { AppliedAdjustment, Currency, Winc } from '../../pricing/pricing.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 
@@ -139,6 +140,8 @@ export interface CardPayments {
   /** Begins background work; asks the provider about everything that is open. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** How its background work goes. */
+  reports(): readonly RunReport[];
   /** Resolves when everything that was taken in so far has been dealt with or put off. */
   settled(): Promise<void>;
 }

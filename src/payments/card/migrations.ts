@@ -87,4 +87,12 @@ export const cardMigrations: readonly Migration[] = [
       CREATE INDEX card_quotes_disputed ON card_quotes (debtor) WHERE state = 'charged_back'
     `,
   },
+  {
+    // For operators who look at the newest.
+    id: 'card-005-newest',
+    up: `
+      CREATE INDEX card_quotes_newest ON card_quotes (created_at, id);
+      CREATE INDEX card_quotes_by_state ON card_quotes (state, created_at, id)
+    `,
+  },
 ];

@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import { type Winc, winc } from '../../credits/credits.ts';
+import type { PaymentSummary } from '../../formats/admin-answers.ts';
 import { currencies } from '../../pricing/pricing.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { assignments, insertion } from '../../storage/sql/columns.ts';
@@ -12,8 +13,9 @@ import {
   optionalInteger,
   optionalText,
 } from '../../storage/sql/fields.ts';
-import type { Row, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Row, Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, flag, jsonReader, readInteger, readText } from '../../storage/sql/typed-rows.ts';
+import { type NewestQuery, newestRows } from '../newest.ts';
 import { type CardQuote, cardMethods, quoteStates } from './card.ts';
 
 export interface QuoteRow extends CardQuote {
@@ -215,4 +217,34 @@ export async function chargebacksOf(executor: SqlExecutor, debtor: string): Prom
     debtor,
   );
   return readInteger(row?.n);
+}
+
+/** For operators, the newest first. Amounts are what was charged, in minor units. */
+export async function recentQuotes(sql: Sql, query: NewestQuery): Promise<PaymentSummary[]> {
+  const all = `${columns}, changed_at`;
+  const rows = await newestRows(sql, { table: 'card_quotes', columns: all, id: 'id' }, query);
+  return rows.map(({ changed_at: changedAt, ...stored }) => {
+    const {
+      id,
+      state,
+      purpose,
+      address,
+      currency,
+      winc: bought,
+      failure,
+      createdAt,
+      ...quote
+    } = fromStored(stored);
+    return {
+      kind: 'card',
+      ...{ id, state, purpose, address, currency },
+      payer: null,
+      amount: String(quote.paidAmount ?? quote.paymentAmount),
+      winc: bought.toString(),
+      reason: failure ?? null,
+      open: quote.refundDue,
+      createdAt,
+      changedAt: readInteger(changedAt),
+    };
+  });
 }

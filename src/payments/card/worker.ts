@@ -6,6 +6,7 @@
 
 import { readLosses } from '../../credits/ledger/accounts.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { CardObservation } from './card.ts';
@@ -73,8 +74,9 @@ export class CardWorker {
   constructor(options: WorkerOptions) {
     this.#options = options;
     const { intervalMs } = options;
-    const task = (run: () => Promise<number | undefined>, pauseMs: number, failure: string) =>
+    const task = (name: string, run: () => Promise<number | undefined>, pauseMs: number, failure: string) =>
       new WakeableTask({
+        name,
         run,
         failed: (error) => {
           this.#report(error, failure);
@@ -83,9 +85,19 @@ export class CardWorker {
       });
     const refund = () => this.#askAboutQuotes().then(() => undefined);
     const reconcile = () => this.#reconcile().then(() => intervalMs);
-    this.#inbox = task(() => this.#workInbox(), inboxPauseMs, 'card webhooks could not be dealt with');
-    this.#refunds = task(refund, inboxPauseMs, 'card refunds could not be made');
-    this.#reconciliation = task(reconcile, intervalMs, 'card payments could not be reconciled');
+    this.#inbox = task(
+      'card webhooks',
+      () => this.#workInbox(),
+      inboxPauseMs,
+      'card webhooks could not be dealt with',
+    );
+    this.#refunds = task('card refunds', refund, inboxPauseMs, 'card refunds could not be made');
+    this.#reconciliation = task(
+      'reconcile card payments',
+      reconcile,
+      intervalMs,
+      'card payments could not be reconciled',
+    );
   }
 
   async start(): Promise<void> {
@@ -95,6 +107,10 @@ export class CardWorker {
     // The reconciliation begins with all of them.
     this.#refunds.start({ waits: true });
     this.#reconciliation.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return [this.#inbox, this.#refunds, this.#reconciliation].flatMap((task) => task.reports());
   }
 
   async stop(): Promise<void> {

@@ -1,8 +1,10 @@
 /** Reported transactions. One row per transaction of a chain, so that it is pending, credited or failed and never two. */
 import { type Static, Type } from 'typebox';
+import type { PaymentSummary } from '../../formats/admin-answers.ts';
 import { assignments, insertion } from '../../storage/sql/columns.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
+import { type NewestQuery, newestRows } from '../newest.ts';
 
 const storedPayment = Type.Object({
   chain: Type.String(),
@@ -119,6 +121,44 @@ export function failedPayments(
   const rest = `${mayHavePaid} AND (failure_reason <> 'not_found' OR ended_at >= ?)
      ORDER BY ended_at DESC, transaction_id LIMIT ?`;
   return select(executor, rest, now - FAILED_CHECKED_FOR_MS, limit);
+}
+
+/** Whether `failedPayments` has it. */
+const waitsForPerson = (row: ChainPaymentRow, now: number): boolean =>
+  row.state === 'failed' &&
+  !isFinal(row) &&
+  (row.failure_reason !== 'not_found' || (row.ended_at ?? 0) >= now - FAILED_CHECKED_FOR_MS);
+
+/** As `voidPayment` takes it. */
+export const chainPaymentId = ({ chain, transaction_id: id }: ChainPaymentRow): string => `${chain}:${id}`;
+
+/** For operators, the newest first. */
+export async function recentChainPayments(
+  sql: Sql,
+  query: NewestQuery,
+  now: number,
+): Promise<PaymentSummary[]> {
+  const source = {
+    table: 'payment_chain_transactions',
+    columns: '*',
+    id: "(chain || ':' || transaction_id)",
+  };
+  const rows = (await newestRows(sql, source, query)).map(readStored);
+  return rows.map((row) => ({
+    kind: 'chain',
+    id: chainPaymentId(row),
+    state: row.state,
+    purpose: 'top-up',
+    address: row.destination,
+    payer: row.sender,
+    amount: row.quantity,
+    currency: row.token,
+    winc: row.winc,
+    reason: row.failure_reason,
+    open: waitsForPerson(row, now),
+    createdAt: row.created_at,
+    changedAt: row.ended_at ?? row.checked_at,
+  }));
 }
 
 /**

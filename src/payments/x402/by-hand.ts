@@ -6,9 +6,11 @@
 
 import { Type } from 'typebox';
 import { type Credits, winc } from '../../credits/credits.ts';
+import type { PaymentSummary } from '../../formats/admin-answers.ts';
 import { columnList, fieldsReader } from '../../storage/sql/fields.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText } from '../../storage/sql/typed-rows.ts';
+import { type NewestQuery, newestRows } from '../newest.ts';
 import { creditPayment, notSettled, settled } from './credit-payment.ts';
 import { endUncredited, readPaymentRow } from './payment-rows.ts';
 
@@ -41,6 +43,37 @@ export async function unclearPayments(executor: SqlExecutor, limit: number, now:
     limit,
   );
   return rows.map(readStored).map((row) => ({ ...row, winc: winc(BigInt(row.winc)) }));
+}
+
+const storedSummary = Type.Object({
+  id: Type.String(),
+  state: Type.String(),
+  purpose: Type.String(),
+  address: Type.String(),
+  payer: Type.String(),
+  value: amountText,
+  winc: amountText,
+  createdAt: Type.Integer(),
+  changedAt: Type.Integer(),
+});
+const readSummary = fieldsReader('an x402 payment', storedSummary);
+
+/** For operators, the newest first. */
+export async function recentX402Payments(
+  sql: Sql,
+  query: NewestQuery,
+  now: number,
+): Promise<PaymentSummary[]> {
+  const columns = columnList(storedSummary.properties);
+  const rows = await newestRows(sql, { table: 'x402_payments', columns, id: 'id' }, query);
+  return rows.map(readSummary).map(({ value, ...row }) => ({
+    kind: 'x402',
+    ...row,
+    amount: value,
+    currency: 'usdc',
+    reason: null,
+    open: row.state === 'unclear' || (row.state === 'open' && row.createdAt < now - openForMs),
+  }));
 }
 
 /** `transaction` made the transfer; without one it was never made. False when there is no such payment that is open. */

@@ -48,4 +48,12 @@ export const x402Migrations: readonly Migration[] = [
         WHERE purchase = 'reserved' AND session IS NULL
     `,
   },
+  {
+    // For operators who look at the newest.
+    id: 'x402-004-newest',
+    up: `
+      CREATE INDEX x402_payments_newest ON x402_payments (created_at, id);
+      CREATE INDEX x402_payments_by_state ON x402_payments (state, created_at, id)
+    `,
+  },
 ];

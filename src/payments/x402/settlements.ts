@@ -9,6 +9,7 @@ import { provesNothingSent, type SettleAnswer, x402Reasons } from '../../formats
 import { findX402Network, type X402Network } from '../../formats/x402/networks.ts';
 import { readPayment } from '../../formats/x402/payment.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -54,6 +55,7 @@ export class Settlements {
   readonly #options: SettlementsOptions;
   readonly #running = new Map<string, { readonly row: PaymentRow; readonly ended: Promise<X402Receipt> }>();
   readonly #recovery = new WakeableTask({
+    name: 'recover x402 settlements',
     run: async () => {
       await this.#recoverDue();
       return recoveryIntervalMs;
@@ -95,6 +97,10 @@ export class Settlements {
   /** Surfaces that share one process share these: starting again changes nothing. */
   async start(): Promise<void> {
     if (this.#recovery.isStopped) this.#recovery.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#recovery.reports();
   }
 
   async stop(): Promise<void> {

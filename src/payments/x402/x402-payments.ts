@@ -125,6 +125,7 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     recall: (payment, request) => settlements.recall(rowOf(payment, request, winc(0n), now())),
 
     start: () => settlements.start(),
+    reports: () => settlements.reports(),
     async stop() {
       await settlements.stop();
       await Promise.all([facilitator.close(), chain.close()]);

@@ -20,6 +20,7 @@ import type { SettleAnswer } from '../../formats/x402/facilitator.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import type { X402Payment } from '../../formats/x402/payment.ts';
 import type { X402Challenge, X402Offer } from '../../formats/x402/requirements.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import type { PaymentClaim } from './claims.ts';
 import type { PurchaseState } from './purchases.ts';
 
@@ -106,4 +107,6 @@ export interface X402Payments {
   /** Begins to finish what earlier runs left. */
   start(): Promise<void>;
   stop(): Promise<void>;
+  /** How its background work goes. */
+  reports(): readonly RunReport[];
 }

@@ -133,6 +133,14 @@ export async function allRows(sql: SqlExecutor): Promise<CatalogueRow[]> {
   return rows.map(readRow);
 }
 
+/** How often each row was used, by its id; only what was paid counts. */
+export async function usesOfRows(sql: SqlExecutor): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql.all<{ catalogue_id: string; uses: number }>(
+    "SELECT catalogue_id, COUNT(*) AS uses FROM pricing_promo_uses WHERE state = 'used' GROUP BY catalogue_id",
+  );
+  return new Map(rows.map(({ catalogue_id: id, uses }) => [id, uses]));
+}
+
 const codePattern = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** The row of a code that counts: of those begun, the latest. What cannot be a code is not searched for. */

@@ -3,9 +3,11 @@
  * still to be announced is stored with the item; it is sent in batches, and again until the gateway has taken it. An
  * upload never waits for it.
  */
+import { redactUrl } from '../../config/redact.ts';
 import { parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { chainTagLimits, walkTags } from '../../formats/avro-tags.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { HttpClient } from '../../outside/http.ts';
@@ -43,8 +45,11 @@ interface AnnouncerOptions {
 
 export class Announcer {
   readonly #options: AnnouncerOptions;
+  /** Items that the gateway will never take. */
+  #refused = 0;
   readonly #http = new HttpClient({ timeoutMs, maxBytes: maxAnswerBytes, connections: 4 });
   readonly #task = new WakeableTask({
+    name: 'tell the gateway of new items',
     run: () => this.#send(),
     failed: (error, failures) => {
       const delay = backoffMs(backoff, failures);
@@ -64,6 +69,24 @@ export class Announcer {
 
   start(): void {
     this.#task.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#task.reports();
+  }
+
+  /** How it goes with the gateway. */
+  get status() {
+    const [report] = this.reports();
+    return {
+      url: redactUrl(this.#options.gateway.url),
+      listening: this.isHealthy,
+      failures: this.#task.failures,
+      lastError: report?.lastError ?? null,
+      lastErrorAt: report?.lastErrorAt ?? null,
+      nextTryAt: report?.nextAt ?? null,
+      refused: this.#refused,
+    };
   }
 
   /** There is something new to announce. */
@@ -105,6 +128,7 @@ export class Announcer {
     if (!refusals.has(status)) throw new Error(`the gateway answered ${status}`);
     const [first] = rows;
     if (rows.length === 1) {
+      this.#refused += 1;
       this.#options.log.error({ id: first?.id, status }, 'the gateway does not take an item');
       return;
     }

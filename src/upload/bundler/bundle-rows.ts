@@ -3,11 +3,11 @@ import { type Static, Type } from 'typebox';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 
-const states = ['planned', 'prepared', 'posted', 'seeded', 'permanent', 'dropped'] as const;
+export const bundleStates = ['planned', 'prepared', 'posted', 'seeded', 'permanent', 'dropped'] as const;
 
 const storedBundle = Type.Object({
   plan: Type.String(),
-  state: Type.Enum(states),
+  state: Type.Enum(bundleStates),
   item_count: Type.Integer(),
   /** Of the whole bundle, header and items. */
   size: Type.Integer(),
@@ -27,13 +27,19 @@ const storedBundle = Type.Object({
   unreadable: Type.Integer(),
   due_at: Type.Integer(),
   created_at: Type.Integer(),
+  changed_at: Type.Integer(),
+  /** What went wrong last, also when it went well since. */
+  last_error: textOrNull,
+  last_error_at: integerOrNull,
+  /** As the chain last said; null while no block has it. */
+  confirmations: integerOrNull,
 });
 export type BundleRow = Readonly<Static<typeof storedBundle>>;
-const readStored = rowReader('a bundle', storedBundle);
+export const readBundle = rowReader('a bundle', storedBundle);
 
 export async function findBundle(sql: SqlExecutor, plan: string): Promise<BundleRow | undefined> {
   const row = await sql.get('SELECT * FROM upload_bundles WHERE plan = ?', plan);
-  return row && readStored(row);
+  return row && readBundle(row);
 }
 
 /** Bundles that a step is due for, the longest overdue first. */
@@ -43,7 +49,7 @@ export async function dueBundles(sql: SqlExecutor, now: number): Promise<BundleR
      ORDER BY due_at LIMIT 100`,
     now,
   );
-  return rows.map(readStored);
+  return rows.map(readBundle);
 }
 
 /** The transaction of a bundle that the chain was given, by its plan. */

@@ -8,19 +8,23 @@
  * dropped and its items are planned again. One process at a time does this.
  */
 import { LRUCache } from 'lru-cache';
+import { redactUrlsInText } from '../../config/redact.ts';
 import type { Credits } from '../../credits/credits.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { parseTransactionJson, transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
+import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { NodeRefused } from '../../outside/arweave/nodes.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { assignments, given } from '../../storage/sql/columns.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
 import { deleteUnused } from '../items/blob-uses.ts';
 import { countMiss, forgetMisses, LostItem } from './bundle-bytes.ts';
 import { type BundleRow, dueBundles, findBundle } from './bundle-rows.ts';
-import { isAnchorDead, judgeBundle, type Verdict } from './confirm.ts';
+import { isAnchorDead, judgeBundle, type Mined, type Verdict } from './confirm.ts';
 import { deleteLocalCopies, dropBundle, dropLostItem, makePermanent } from './endings.ts';
 import { countOnTheWay, countOverdue, type PlanLimits, planBundle } from './plan.ts';
 import { dataTreeOfBundle, type PrepareDeps, prepareBundle, WalletShort } from './prepare.ts';
@@ -41,9 +45,13 @@ const maxLeaseMs = 9_000;
 const tidyMs = 60_000;
 /** People watch what waits. */
 const countMs = 1_000;
+/** A turn may read and post bundles of gigabytes. */
+const stuckTurnMs = 2 * 3_600_000;
 const blobsAtOnce = 200;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;
+const longestProblem = 500;
+const mostCauses = 3;
 /** Reads in a row that do not find an item's bytes, after which they are lost: a store can be away without saying so. */
 const maxMisses = 8;
 /** Checks in a row of a mined bundle whose chunks cannot be read, after which its items are planned anew. */
@@ -56,6 +64,8 @@ export class Bundler {
   readonly #stopping = new AbortController();
   readonly #trees = new LRUCache<string, DataTree>({ max: keptTrees });
   readonly #task = new WakeableTask({
+    name: 'bundler',
+    stuckAfterMs: stuckTurnMs,
     run: async () => {
       await this.turn();
       return this.#deps.pollMs;
@@ -78,6 +88,10 @@ export class Bundler {
   start(): void {
     this.#renewal = setInterval(() => void this.#lease.renew().catch(() => {}), this.#leaseMs / 3).unref();
     this.#task.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#task.reports();
   }
 
   async stop(): Promise<void> {
@@ -140,7 +154,7 @@ export class Bundler {
       if (error instanceof LostItem && (await this.#isLost(bundle.plan, error))) return;
       const level = error instanceof WalletShort || error instanceof LostItem ? 'error' : 'warn';
       this.#deps.log[level]({ err: error, plan: bundle.plan, state: current.state }, 'a bundle has to wait');
-      await this.#tryAgain(current);
+      await this.#tryAgain(current, error);
     }
   }
 
@@ -153,11 +167,11 @@ export class Bundler {
     return true;
   }
 
-  #tryAgain(bundle: BundleRow): Promise<void> {
+  #tryAgain(bundle: BundleRow, error: unknown): Promise<void> {
     const { plan, unreadable } = bundle;
     const attempts = bundle.attempts + 1;
     const delayMs = backoffMs({ firstMs: this.#deps.pollMs, longestMs: maxBackoffMs }, attempts);
-    return this.#due(plan, delayMs, { attempts, unreadable });
+    return this.#due(plan, delayMs, { attempts, unreadable, problem: causesOf(error) });
   }
 
   /** One step; true when the next can follow at once. */
@@ -196,7 +210,7 @@ export class Bundler {
         // blame, for a node sees none of them.
         log.warn({ err: error, plan: bundle.plan, tx: transaction.id }, 'the bundle was refused');
         await this.#mark(bundle, 'planned', 'changed_at = ?', now());
-        await this.#tryAgain(bundle);
+        await this.#tryAgain(bundle, error);
         return false;
       }
     }
@@ -230,7 +244,7 @@ export class Bundler {
     const { log, now, metrics } = this.#deps;
     switch (verdict.kind) {
       case 'permanent':
-        await makePermanent(this.#lease.fenced, bundle.plan, verdict.blockHeight, now());
+        await makePermanent(this.#lease.fenced, bundle.plan, verdict, now());
         metrics.bundleEnded('permanent', now() - bundle.created_at);
         this.#trees.delete(bundle.plan);
         log.info({ plan: bundle.plan, tx: bundle.tx_id, items: bundle.item_count }, 'a bundle is permanent');
@@ -240,13 +254,20 @@ export class Bundler {
         return this.#drop(bundle);
       case 'forgotten':
         log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'no node knows a bundle: posting it again');
-        await this.#mark(bundle, 'prepared', 'changed_at = ?', now());
-        await this.#due(bundle.plan, this.#deps.pollMs);
+        await this.#mark(
+          bundle,
+          'prepared',
+          'block_height = NULL, confirmations = NULL, changed_at = ?',
+          now(),
+        );
+        await this.#due(bundle.plan, this.#deps.pollMs, {
+          problem: 'no node knows its transaction any more',
+        });
         return false;
       case 'unreadable':
         return this.#seedAgain(bundle);
       case 'waiting':
-        await this.#due(bundle.plan, this.#waitFor(bundle));
+        await this.#due(bundle.plan, this.#waitFor(bundle), { mined: verdict.mined });
         return false;
     }
   }
@@ -262,7 +283,8 @@ export class Bundler {
     log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
     await this.#mark(bundle, 'posted', 'changed_at = ?', now());
     const delayMs = backoffMs({ firstMs: 2 * pollMs, longestMs: 256 * pollMs }, unreadable);
-    await this.#due(bundle.plan, delayMs, { attempts: 0, unreadable });
+    const problem = 'it is mined, and not all of its chunks can be read back';
+    await this.#due(bundle.plan, delayMs, { unreadable, problem });
     return false;
   }
 
@@ -294,22 +316,45 @@ export class Bundler {
     );
   }
 
-  /** Puts a bundle off. Without counters nothing is wrong with it, and what went wrong before is over. */
+  /**
+   * Puts a bundle off. Without counters nothing is wrong with it, and what went wrong before is over; `problem` is kept
+   * for operators, as `mined` is, which the chain may take back.
+   */
   async #due(
     plan: string,
     delayMs: number,
-    { attempts, unreadable } = { attempts: 0, unreadable: 0 },
+    { attempts = 0, unreadable = 0, problem, mined }: PutOff,
   ): Promise<void> {
-    const dueAt = Math.ceil(this.#deps.now() + delayMs);
-    await this.#lease.fenced.transaction((tx) =>
-      changeOne(
-        tx,
-        'UPDATE upload_bundles SET due_at = ?, attempts = ?, unreadable = ? WHERE plan = ?',
-        dueAt,
-        attempts,
-        unreadable,
-        plan,
-      ),
-    );
+    const now = this.#deps.now();
+    const columns = given({
+      due_at: Math.ceil(now + delayMs),
+      attempts,
+      unreadable,
+      last_error: problem?.slice(0, longestProblem),
+      last_error_at: problem === undefined ? undefined : now,
+      ...(problem === undefined && {
+        block_height: mined?.blockHeight ?? null,
+        confirmations: mined?.confirmations ?? null,
+      }),
+    });
+    const statement = `UPDATE upload_bundles SET ${assignments(columns)} WHERE plan = ?`;
+    await this.#lease.fenced.transaction((tx) => changeOne(tx, statement, ...Object.values(columns), plan));
   }
+}
+
+interface PutOff {
+  readonly attempts?: number;
+  readonly unreadable?: number;
+  readonly problem?: string | undefined;
+  readonly mined?: Mined | undefined;
+}
+
+/** What went wrong and why, without what may be a key in the address of a node. */
+function causesOf(error: unknown): string {
+  const told: string[] = [];
+  for (let cause = error; cause !== undefined && told.length < mostCauses; ) {
+    told.push(messageOf(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return redactUrlsInText(told.join(': '));
 }

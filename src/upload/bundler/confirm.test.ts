@@ -29,6 +29,10 @@ const bundle: BundleRow = {
   attempts: 0,
   due_at: 0,
   created_at: 0,
+  changed_at: 0,
+  last_error: null,
+  last_error_at: null,
+  confirmations: null,
 };
 
 type Answers = Record<string, readonly [status: number, body: unknown]>;
@@ -80,7 +84,7 @@ test('a node that is away may have it: nothing is decided', async (t) => {
 
 test('one node that has it is enough, whatever the others say', async (t) => {
   const verdict = await judgeBundle(await chain(t, at(2_000), away, mined), bundle, 10);
-  assert.deepEqual(verdict, { kind: 'permanent', blockHeight: 1_001 });
+  assert.deepEqual(verdict, { kind: 'permanent', blockHeight: 1_001, confirmations: 20 });
 });
 
 test('a bundle is permanent only by chunks that fit its data root', async (t) => {

@@ -8,7 +8,12 @@ import { sha256 } from '../../formats/arweave/merkle.ts';
 import { verifyPath } from '../../formats/arweave/proof.ts';
 import { decodeBase64url } from '../../formats/base64url.ts';
 import { requireText, tryParseJson } from '../../formats/json.ts';
-import { type ArweaveNodes, type NodeChunk, NodeUnavailable } from '../../outside/arweave/nodes.ts';
+import {
+  type ArweaveNodes,
+  type NodeChunk,
+  NodeUnavailable,
+  type TxStatus,
+} from '../../outside/arweave/nodes.ts';
 import type { LookUp } from '../../outside/look-up.ts';
 import type { BundleRow } from './bundle-rows.ts';
 
@@ -17,10 +22,13 @@ const anchorLife = 50 + 5;
 /** Chunks that are fetched back; all of them when there are no more. */
 const samples = 16;
 
+/** The block that has it, and how deep that is. */
+export type Mined = Pick<Extract<TxStatus, { readonly state: 'mined' }>, 'blockHeight' | 'confirmations'>;
+
 export type Verdict =
-  | { readonly kind: 'permanent'; readonly blockHeight: number }
+  | { readonly kind: 'permanent'; readonly blockHeight: number; readonly confirmations: number }
   /** Mined or waiting to be: ask again later. */
-  | { readonly kind: 'waiting' }
+  | { readonly kind: 'waiting'; readonly mined: Mined | undefined }
   /** No node knows it, and it can still be mined: post it again. */
   | { readonly kind: 'forgotten' }
   /** Mined, but not all chunks can be read: seed again. */
@@ -43,10 +51,11 @@ export async function judgeBundle(
   const status = decided(await nodes.txStatus(bundle.tx_id));
   // Dropped is paid for again, so every node must have missed it at a height at which it can no longer be mined.
   if (status.state === 'absent') return { kind: isAnchorDead(bundle, status.at) ? 'dropped' : 'forgotten' };
-  if (status.value.state === 'pending' || status.value.confirmations < confirmations)
-    return { kind: 'waiting' };
+  if (status.value.state === 'pending') return { kind: 'waiting', mined: undefined };
+  const { blockHeight, confirmations: depth } = status.value;
+  if (depth < confirmations) return { kind: 'waiting', mined: { blockHeight, confirmations: depth } };
   const readable = await canBeRead(nodes, bundle.tx_id, bundle.size, dataRootOf(bundle.tx));
-  return readable ? { kind: 'permanent', blockHeight: status.value.blockHeight } : { kind: 'unreadable' };
+  return readable ? { kind: 'permanent', blockHeight, confirmations: depth } : { kind: 'unreadable' };
 }
 
 /** False when every node says that it lacks some of it; throws while that is not known. */

@@ -8,6 +8,7 @@ import type { Transactions } from '../../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { dropBlobs } from '../items/blob-uses.ts';
 import { parseSegments } from '../items/segments.ts';
+import type { Mined } from './confirm.ts';
 
 /** Bundles an item may be dropped with before it is given up. */
 const maxFailures = 10;
@@ -16,14 +17,16 @@ const deletedAtOnce = 200;
 export function makePermanent(
   sql: Transactions,
   plan: string,
-  blockHeight: number,
+  { blockHeight, confirmations }: Mined,
   now: number,
 ): Promise<void> {
   return sql.transaction(async (tx) => {
     await changeOne(
       tx,
-      `UPDATE upload_bundles SET state = 'permanent', block_height = ?, changed_at = ? WHERE plan = ?`,
+      `UPDATE upload_bundles SET state = 'permanent', block_height = ?, confirmations = ?, changed_at = ?
+       WHERE plan = ?`,
       blockHeight,
+      confirmations,
       now,
       plan,
     );

@@ -7,6 +7,7 @@
  * item's row. It is stored a moment after the answer: one that a crash took is made again.
  */
 import { deepHash } from '../../formats/deep-hash.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { type ArweaveKey, signPss } from '../../wallets/arweave/rsa.ts';
@@ -58,6 +59,7 @@ export class Receipts {
   /** Signatures that are being made or are not stored yet, by what they sign. */
   readonly #unstored = new Map<string, { readonly item: SignedItem; readonly signature: Promise<Buffer> }>();
   readonly #storing = new WakeableTask({
+    name: 'store receipts',
     run: async () => {
       await this.#store();
       return undefined;
@@ -72,6 +74,10 @@ export class Receipts {
 
   start(): void {
     this.#storing.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return this.#storing.reports();
   }
 
   /** Tries to store what is not stored yet. */

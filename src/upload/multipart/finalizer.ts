@@ -7,6 +7,7 @@ import { Type } from 'typebox';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
 import { createJob, type Job } from '../../kernel/background/job.ts';
+import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import { returnAbandoned } from '../../payments/x402/purchases.ts';
@@ -60,6 +61,7 @@ export class Finalizer {
   readonly #working = new Map<string, Promise<Accepted>>();
   /** Deletes what sessions that ended have left. Nobody who finalizes waits for it. */
   readonly #deleting = new WakeableTask({
+    name: 'delete parts',
     run: async () => {
       const { sql, blobs, now } = this.#deps;
       while (!this.#deleting.isStopped && (await deleteUnused(sql, blobs, now(), deletedAtOnce)) > 0);
@@ -81,6 +83,10 @@ export class Finalizer {
   start(): void {
     this.#deleting.start();
     this.#sweeping.start();
+  }
+
+  reports(): readonly RunReport[] {
+    return [...this.#sweeping.reports(), ...this.#deleting.reports()];
   }
 
   /** Resolves when nothing is being worked on any more. */

@@ -99,7 +99,7 @@ function stepsFor(known: RoadProgress, openedId: string | undefined, remember: (
     {
       id: 'wallet',
       isDone: wallet.value !== undefined,
-      text: words.wallet.text,
+      text: isLocal ? words.wallet.localText : words.wallet.text,
       actions: (isNext) => <WalletActions isLocal={isLocal} isNext={isNext} />,
     },
     {

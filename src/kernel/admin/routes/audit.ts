@@ -1,12 +1,12 @@
 /** `GET /audit`: who changed what. */
 import { Type } from 'typebox';
-import { type AuditLog, readAuditQuery } from '../../../kernel/audit-log.ts';
-import type { App } from '../../../kernel/http/server.ts';
-import { badRequest } from '../errors.ts';
+import { type AuditLog, readAuditQuery } from '../../audit-log.ts';
+import { HttpError } from '../../errors.ts';
+import type { App } from '../../http/app.ts';
 
 const invalid = "Invalid 'since' or 'limit' - must be an ISO 8601 time and a number from 1 to 1000";
 
-export function auditRoutes(app: App, audit: AuditLog): void {
+export function auditRoute(app: App, audit: AuditLog): void {
   app.get(
     '/audit',
     {
@@ -22,7 +22,7 @@ export function auditRoutes(app: App, audit: AuditLog): void {
     },
     async (request) => {
       const query = readAuditQuery(request.query);
-      if (query === undefined) throw badRequest(invalid);
+      if (query === undefined) throw new HttpError(400, invalid);
       return { lines: await audit.read(query) };
     },
   );
