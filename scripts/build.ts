@@ -12,14 +12,14 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
-import { buildPage } from '../src/console/page-build.ts';
-import { indexName } from '../src/console/page-files.ts';
+import { buildPage, type PageName } from '../src/kernel/http/page/page-build.ts';
+import { indexName } from '../src/kernel/http/page/page-files.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const source = join(root, 'src');
 const out = join(root, 'dist');
 const main = join(source, 'cli', 'main.ts');
-/** Of the console: made by its own builder. */
+/** Of pages: made by their own builder. */
 const page = join(source, 'page');
 /** What apps import. */
 const imported = ['testing', 'arlocal'].map((name) => join(source, 'kit', `${name}.ts`));
@@ -162,11 +162,11 @@ function copyReadFiles(): void {
   }
 }
 
-async function writeConsolePage(): Promise<void> {
-  const { files, ...index } = await buildPage();
-  const folder = join(out, 'console', 'page');
+async function writePage(name: PageName): Promise<void> {
+  const { files, ...index } = await buildPage(name);
+  const folder = join(out, 'page', name);
   mkdirSync(folder, { recursive: true });
-  for (const [name, bytes] of files) writeFileSync(join(folder, name), bytes);
+  for (const [file, bytes] of files) writeFileSync(join(folder, file), bytes);
   writeFileSync(join(folder, indexName), JSON.stringify(index));
 }
 
@@ -244,5 +244,6 @@ for (const entry of imported) {
 }
 writeTypes(imported);
 metafiles.push(await buildProgram());
-await writeConsolePage();
+await writePage('console');
+await writePage('router-admin');
 writeFileSync(join(out, 'third-party-licenses.txt'), licences(metafiles));

@@ -184,6 +184,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     locateElsewhere: (id) => placeInRoot(bands, id),
     readPart: (id, part) => readPart(bytes, id, part),
     indexProblems: () => indexes.problems(),
+    indexesState: () => indexes.state(),
   });
   const { blocklist, followers } = admin;
   const contentPart = createContentPart({ config, content, blocklist, meter });

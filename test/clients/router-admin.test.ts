@@ -98,29 +98,34 @@ test('signs in, sees gateways and charts, blocks content, and leaves nothing beh
   await page.getByText('Cache hits').waitFor();
   await look(page, 'router-admin-status');
 
-  await page.getByRole('button', { name: 'Gateways', exact: true }).click();
+  await page.getByRole('link', { name: 'Gateways', exact: true }).click();
   await page.getByRole('cell', { name: bench.gateways[0]?.url ?? '' }).waitFor();
   await look(page, 'router-admin-gateways');
 
-  await page.getByRole('button', { name: 'Telemetry' }).click();
-  await page.getByText('Requests per hour').waitFor();
-  assert.equal(await page.locator('figure svg[role=img]').count(), 3);
+  await page.getByRole('link', { name: 'Telemetry' }).click();
+  await page.getByRole('img', { name: 'Requests per hour' }).locator('canvas').waitFor();
+  assert.equal(
+    await page.getByRole('img', { name: /Requests per hour|Time to first byte|Errors/ }).count(),
+    3,
+  );
   await look(page, 'router-admin');
 
-  await page.getByRole('button', { name: 'Moderation' }).click();
-  await page.getByLabel('What').selectOption('txid');
-  await page.getByLabel('Value').fill(items[0]?.id ?? '');
-  await page.getByLabel('Reason').fill('<img src=x onerror=alert(1)>');
-  await page.getByRole('button', { name: 'Block' }).click();
+  await page.getByRole('link', { name: 'Moderation' }).click();
+  await page.getByLabel('What', { exact: true }).selectOption('txid');
+  await page.getByLabel('Value', { exact: true }).fill(items[0]?.id ?? '');
+  await page.getByLabel('Reason', { exact: true }).fill('<img src=x onerror=alert(1)>');
+  await page.getByRole('button', { name: 'Block', exact: true }).click();
   await page.getByRole('cell', { name: '<img src=x onerror=alert(1)>' }).first().waitFor();
   assert.equal((await bench.get(`/${items[0]?.id}`)).status, 403);
   await look(page, 'router-admin-moderation');
 
-  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByText('ROUTING_STRATEGY').waitFor();
   assert.ok(!(await page.content()).includes(token));
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('Token').waitFor();
+  const left = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
+  assert.ok(!left.includes(token), 'the token was kept in memory alone');
   assert.deepEqual(complaints, [], 'the page obeys its own content security policy');
   await page.close();
 });

@@ -5,6 +5,7 @@ import { buildBands } from '../../src/gateway/published-indexes/bands/build.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
 import { readObserver } from '../../src/gateway/published-indexes/publication/observer.ts';
 import { publisherOf } from '../../src/gateway/published-indexes/publication/publisher.ts';
+import type { IndexesState } from '../../src/gateway/published-indexes/state.ts';
 import { adminKey, makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
 import { startLocalStack, until } from '../support/local-gateway.ts';
 
@@ -52,6 +53,14 @@ test('a gateway serves items that it knows only from the index of another, and f
   };
   await until('B serves the first item', async () => (await read(first)).status === 200);
   assert.equal(await b.inside.index.locate(first), undefined, 'B never unbundled it');
+  const asked = await fetch(`${b.gateway.url}/gw/admin/indexes`, {
+    headers: { authorization: `Bearer ${adminKey}` },
+  });
+  const state = (await asked.json()) as IndexesState;
+  const [followed] = state.subscriptions;
+  assert.deepEqual([followed?.publisher, followed?.url, followed?.reason], [observer.address, a.url, null]);
+  assert.match(followed?.outcome ?? '', /^(installed|unchanged)$/);
+  assert.ok(state.bandsInUse > 0 && typeof followed?.lastLookAt === 'number');
   assert.deepEqual(await read(first), {
     status: 200,
     type: 'text/plain; charset=utf-8',

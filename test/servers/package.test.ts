@@ -135,7 +135,8 @@ describe('the packed package', () => {
           });
           const content = await (await fetch(`${urls.gateway}/raw/${id}`)).text();
           assert.equal(content, readFileSync(join(project, 'package.json'), 'utf8'));
-          const style = await fetch(`${urls.admin}/admin.css`);
+          const page = await (await fetch(`${urls.admin}/`)).text();
+          const style = await fetch(`${urls.admin}${/href="(\/assets\/[^"]+\.css)"/.exec(page)?.[1]}`);
           assert.equal(style.status, 200);
           assert.equal(await run.end('SIGTERM'), 0);
           assert.equal(await answers(urls.arweave), false);

@@ -12,6 +12,7 @@ import { resolveOutput } from '../export/folder.ts';
 import { type GrowingDataset, heightsNeeded } from '../export/needed.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
+import type { IndexesState } from '../published-indexes/state.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import type { DebugDeps } from './debug.ts';
 import { databaseUnavailable } from './errors.ts';
@@ -25,6 +26,7 @@ import { LiveBlocklist, type LiveBlocklistOptions } from './moderation/live-bloc
 import { Pruning } from './prune.ts';
 import { RequestedTransactions } from './requested-transactions.ts';
 import { exportRoutes } from './routes/export-parquet.ts';
+import { indexesRoutes } from './routes/indexes.ts';
 import { moderationRoutes } from './routes/moderation.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
@@ -37,6 +39,8 @@ export interface AdminDeps
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
   readonly adminKey: string;
+  /** What is published and followed. */
+  indexesState(): Promise<IndexesState>;
   readonly release: string;
   /** All parts of the gateway, this one among them. */
   readonly parts: () => readonly Part[];
@@ -118,6 +122,7 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     const { indexProblems } = deps;
     const debug = { config, index, nodes, queue, requested, blocklist, health, indexProblems };
     stateRoutes(scope, debug, pruning, pruneJob);
+    indexesRoutes(scope, deps.indexesState);
     exportRoutes(scope, exports, schedule);
   }
 

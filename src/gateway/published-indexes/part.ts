@@ -2,6 +2,7 @@
 import { relative } from 'node:path';
 import { createJob } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
+import { messageOf } from '../../kernel/errors.ts';
 import { mount } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
 import { Scrub, type Scrubbable, type ScrubMetrics } from '../../storage/scrub.ts';
@@ -17,6 +18,7 @@ import { PinnedFiles } from './publication/pinned-files.ts';
 import { publisherOf } from './publication/publisher.ts';
 import { repairPublished } from './publication/repair.ts';
 import { indexRoutes } from './routes/indexes.ts';
+import { type IndexesState, type SubscriptionState, stateOfPublication } from './state.ts';
 import type { InstalledBands } from './subscriber/installed.ts';
 import { InstalledFiles } from './subscriber/installed-files.ts';
 import { Subscriber, subscriberSettings } from './subscriber/subscriber.ts';
@@ -39,6 +41,8 @@ export interface IndexesPart extends Part {
   /** Its part of `/gw/info`. */
   info(): object;
   problems(): readonly string[];
+  /** For operators. */
+  state(): Promise<IndexesState>;
 }
 
 export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
@@ -138,6 +142,16 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
       createJob({ name: 'look for a publication', everyMs: refreshMs, log, run: () => catalog.current() }),
     ],
     problems: () => refused.map(refusalText),
+    async state() {
+      const published = await catalog.current();
+      return {
+        publication: published === undefined ? null : stateOfPublication(published.publication),
+        isDamaged: catalog.isDamaged,
+        problems: refused.map(refusalText),
+        subscriptions: following.state(),
+        bandsInUse: deps.subscribed.count,
+      };
+    },
     async start() {
       await catalog.current();
       await following.start();
@@ -186,6 +200,10 @@ function follow(deps: IndexesPartDeps) {
     received: (from, count) => bytes.inc({ from }, count),
   });
   const everyMs = config.INDEX_POLL_INTERVAL_SECONDS * 1000;
+  /** By publisher, what the last look at it found. */
+  const looks = new Map<string, Pick<SubscriptionState, 'lastLookAt' | 'outcome' | 'reason'>>();
+  const saw = (publisher: string, outcome: string, reason: string | undefined) =>
+    looks.set(publisher, { lastLookAt: Date.now(), outcome, reason: reason ?? null });
   const polls = subscriptions.map(
     (subscription) =>
       new WakeableTask({
@@ -193,12 +211,14 @@ function follow(deps: IndexesPartDeps) {
         stuckAfterMs: Number.POSITIVE_INFINITY,
         async run() {
           const report = await subscriber.poll(subscription);
+          saw(report.publisher, report.outcome, report.reason);
           outcomes.inc({ publisher: report.publisher, result: report.outcome });
           if (report.outcome !== 'unchanged' && report.outcome !== 'busy')
             log.info(report, 'looked at a subscribed index');
           return everyMs;
         },
         failed(error) {
+          saw(subscription.publisher, 'error', messageOf(error));
           log.warn({ err: error }, 'a subscribed index cannot be followed');
           return everyMs;
         },
@@ -221,6 +241,13 @@ function follow(deps: IndexesPartDeps) {
   const scrub = scrubOf(deps, 'subscribed indexes', installed, folders.scrubOfInstalled);
   const refreshing = createJob({ name: 'open subscribed bands', everyMs: refreshMs, log, run: refresh });
   return {
+    state: (): SubscriptionState[] =>
+      subscriptions.map(({ publisher, url, names }) => ({
+        publisher,
+        url,
+        names: names ?? null,
+        ...(looks.get(publisher) ?? { lastLookAt: null, outcome: null, reason: null }),
+      })),
     async start(): Promise<void> {
       await refresh();
       for (const task of polls) task.start();

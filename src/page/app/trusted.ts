@@ -19,7 +19,7 @@ const policy = trustedTypes?.createPolicy('turnpike', {
   createScriptURL: (url) => programUrl(url, document.baseURI),
 });
 
-/** The address of the worker of this name (`entries` of `console/page-build.ts`), as `new Worker` takes it. */
+/** The address of the worker of this name (`entries` of `kernel/http/page/page-build.ts`), as `new Worker` takes it. */
 export function workerUrl(name: string, page: PageDocument = document): string {
   const url = page.querySelector(`meta[name="worker-${name}"]`)?.content;
   if (url === undefined) throw new Error(`the page has no worker ${name}`);

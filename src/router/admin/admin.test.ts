@@ -32,7 +32,13 @@ const posted = (body: unknown): GetOptions =>
   signed({ method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
 
 test('the page loads nothing from elsewhere and cannot be framed or read by other pages', async () => {
-  for (const path of ['/', '/admin.js', '/admin.css']) {
+  const document = (await admin('/')).body.toString();
+  const files = [...document.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path = '']) => path);
+  assert.deepEqual(
+    files.map((path) => path.split('.').at(-1)),
+    ['css', 'js'],
+  );
+  for (const path of ['/', ...files]) {
     const got = await admin(path);
     assert.equal(got.status, 200);
     assert.match(String(got.headers['content-security-policy']), /default-src 'none'; script-src 'self'/);
@@ -40,6 +46,7 @@ test('the page loads nothing from elsewhere and cannot be framed or read by othe
     assert.doesNotMatch(got.body.toString(), /https?:\/\/(?!www\.w3\.org)/);
     assert.equal((await admin(path, { method: 'HEAD' })).status, 200, 'and probes may ask for it');
   }
+  assert.equal((await admin('/assets/other.js')).status, 404);
 });
 
 test('every call needs the token', async () => {

@@ -1,14 +1,13 @@
 /**
  * The operator's page on a port of its own: gateways with their speed and errors, the cache, the blocklist, names
- * as each verifier sees them, and the configuration. Plain HTML, one style sheet and one script from this folder;
+ * as each verifier sees them, and the configuration. It is made of the console's parts (`src/page/router-admin.tsx`);
  * nothing is loaded from elsewhere, nothing runs inline.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Type } from 'typebox';
 import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { type Actor, type AuditLog, fingerprintOf } from '../../kernel/audit-log.ts';
+import { addPageRoutes } from '../../kernel/http/page/page-routes.ts';
 import {
   type App,
   createHttpServer,
@@ -27,16 +26,9 @@ import { toCsv } from '../telemetry/summary.ts';
 import { createAdminGuard } from './guard.ts';
 import { configView, gatewaysView, ranges, statusView, telemetryView, type ViewDeps } from './views.ts';
 
-const assets = {
-  '/': { file: 'index.html', type: 'text/html; charset=utf-8' },
-  '/admin.css': { file: 'admin.css', type: 'text/css; charset=utf-8' },
-  '/admin.js': { file: 'admin.js', type: 'text/javascript; charset=utf-8' },
-  '/icon.svg': { file: 'icon.svg', type: 'image/svg+xml' },
-} as const;
-
 const strict = {
   'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   'x-frame-options': 'DENY',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -111,14 +103,13 @@ function createAdminServer(deps: AdminDeps): HttpServer {
     }
   });
 
-  for (const [url, { file, type }] of Object.entries(assets)) {
-    const bytes = readFileSync(join(import.meta.dirname, 'assets', file));
-    app.route({
-      method: 'GET',
-      url,
-      handler: (_request, reply) => reply.header('content-type', type).send(bytes),
-    });
-  }
+  addPageRoutes(app, {
+    name: 'router-admin',
+    path: '/',
+    title: 'Router',
+    withoutScript: 'This page needs JavaScript. What it shows is told by the routes below /api too.',
+    headers: () => ({}),
+  });
 
   mountGuarded(app, '/api', guard, (scope) => apiRoutes(scope, deps));
   return server;

@@ -9,6 +9,7 @@ import {
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
 import { makeTransaction, send, text, until } from '../../../../test/support/local-gateway.ts';
+import type { ListedBundle } from '../../unbundle/status.ts';
 
 const unknown = 'A'.repeat(43);
 const never = { overrides: { ANS104_UNBUNDLE_FILTER: '{"never":true}' } };
@@ -177,6 +178,28 @@ describe('queue-bundle and bundle-status', () => {
     }
     for (const field of ['unbundleFilterId', 'indexFilterId']) assert.equal(typeof status[field], 'number');
     for (const item of items) assert.equal((await find(item.id)).bundledIn.id, bundle);
+  });
+
+  it('lists what waits and why, and refuses a state that there is none of', async () => {
+    await gateway.call('POST', 'queue-bundle', { id: unknown });
+    const waiting = await until('the bundle that no node has was tried', async () => {
+      const { body } = await gateway.call('GET', 'bundles?state=queued');
+      const { bundles } = body as { bundles: ListedBundle[] };
+      return bundles.find(({ id, lastError }) => id === unknown && lastError !== null);
+    });
+    assert.deepEqual(
+      [waiting.rootTransactionId, waiting.depth, waiting.state, waiting.retryAttemptCount > 0],
+      [unknown, 0, 'queued', true],
+    );
+    assert.ok(waiting.nextTryAt >= (waiting.lastQueuedAt ?? 0));
+    assert.deepEqual((await gateway.call('GET', 'bundles?state=failed')).body, { bundles: [] });
+    for (const query of ['', '?state=unbundled', '?state=']) {
+      const answer = await gateway.call('GET', `bundles${query}`);
+      assert.deepEqual(
+        [answer.status, answer.body],
+        [400, "Invalid 'state' - must be failed, queued or running"],
+      );
+    }
   });
 
   it('keeps the filter when asked to', async () => {

@@ -1,4 +1,4 @@
-/** `queue-tx`, `queue-bundle`, `queue-data-item`, `bundle-status` (interface §4.4). */
+/** `queue-tx`, `queue-bundle`, `queue-data-item`, `bundle-status` (interface §4.4), and `bundles`. */
 import { Type } from 'typebox';
 import { isTxId } from '../../../formats/base64url.ts';
 import type { App } from '../../../kernel/http/server.ts';
@@ -8,7 +8,7 @@ import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 import type { OnDemandImport } from '../../import/on-demand.ts';
 import { indexAnnounced, parseAnnounced } from '../../unbundle/optimistic.ts';
 import type { BundleQueue } from '../../unbundle/queue.ts';
-import { bundleStatus } from '../../unbundle/status.ts';
+import { bundleStatus, listBundles } from '../../unbundle/status.ts';
 import {
   badRequest,
   bundleNotFound,
@@ -45,6 +45,7 @@ const itemBodyLimit = 10 * 1024 * 1024;
 const maxBatch = 5_000;
 /** Announced items that may wait for the database at the same time. */
 const maxPendingItems = 20_000;
+const maxListed = 200;
 
 export interface QueueRoutesOptions {
   readonly index: SqlGatewayIndex;
@@ -152,5 +153,19 @@ export function queueRoutes(app: App, options: QueueRoutesOptions): void {
       if (found === undefined) throw bundleNotFound();
       return found;
     },
+  );
+
+  const states = Type.Union([Type.Literal('failed'), Type.Literal('queued'), Type.Literal('running')]);
+  app.get(
+    '/bundles',
+    {
+      schema: {
+        summary: 'Bundles that wait, are being read, or could not be read, and why',
+        tags: ['admin'],
+        querystring: Type.Object({ state: states }),
+      },
+      config: { invalid: "Invalid 'state' - must be failed, queued or running" },
+    },
+    async (request) => ({ bundles: await listBundles(index.sql, request.query.state, maxListed) }),
   );
 }

@@ -29,6 +29,7 @@ import { type VerifiedPublication, verifyPublication } from '../publication/docu
 import { readObserver } from '../publication/observer.ts';
 import { PinnedFiles } from '../publication/pinned-files.ts';
 import { type Publisher, publisherOf } from '../publication/publisher.ts';
+import type { IndexesState } from '../state.ts';
 import { indexRoutes } from './indexes.ts';
 
 let gateway: AdminGateway;
@@ -117,6 +118,9 @@ test('while nothing is published every route answers 404 and may not be kept', a
   }
   const info: unknown = JSON.parse((await ask('/gw/info')).body.toString());
   assert.ok(typeof info === 'object' && info !== null && !('indexes' in info));
+  const state = (await gateway.call('GET', 'indexes')).body;
+  const nothing = { isDamaged: false, problems: [], subscriptions: [], bandsInUse: 0 };
+  assert.deepEqual(state, { publication: null, ...nothing });
 });
 
 test('an empty gateway can build and publish', async () => {
@@ -136,6 +140,18 @@ test('items are built into a band that replaces the one before, and the listing 
   assert.deepEqual(band?.heightRange, [0, null]);
   assert.deepEqual(band?.metadata?.supersedes, [before.indexes[0]?.bands[0]?.id]);
   assert.equal(publication.sequence, 2);
+  const { publication: told } = (await gateway.call('GET', 'indexes')).body as IndexesState;
+  assert.deepEqual([told?.publisher, told?.sequence], [publication.publisher, 2]);
+  const files = band?.files ?? [];
+  assert.deepEqual(told?.indexes[0], {
+    name: publication.indexes[0]?.name,
+    kind: publication.indexes[0]?.kind,
+    bands: 1,
+    files: files.length,
+    bytes: files.reduce((sum, { size }) => sum + size, 0),
+    records: 40,
+    heights: [0, null],
+  });
   const first = await ask(prefix);
   assert.equal(first.header('cache-control'), 'public, max-age=60');
   assert.equal(first.header('content-type'), 'application/json');

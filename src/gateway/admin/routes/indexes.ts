@@ -1,0 +1,11 @@
+/** `GET /indexes`: what this gateway publishes, and whose indexes it follows. */
+import type { App } from '../../../kernel/http/server.ts';
+import type { IndexesState } from '../../published-indexes/state.ts';
+
+export function indexesRoutes(app: App, state: () => Promise<IndexesState>): void {
+  app.get(
+    '/indexes',
+    { schema: { summary: 'Published indexes, and those of others that are followed', tags: ['admin'] } },
+    () => state(),
+  );
+}
