@@ -23,6 +23,7 @@ export const texts = {
     palette: 'Commands',
     paletteHint: 'What do you want to do?',
     paletteKey: 'Ctrl K',
+    paletteKeyOnMac: '⌘ K',
     commands: 'Commands',
     commandCount: (count: string) => `${count} commands`,
     noCommands: 'Nothing of that name',
@@ -58,10 +59,12 @@ export const texts = {
       connecting: 'Connecting',
       open: 'Live',
       lost: 'No connection',
+      paused: 'Paused',
     },
     liveHints: {
       connecting: 'The console is asking for the state of the services.',
-      open: 'What you see is up to date.',
+      open: 'What you see is up to date. Press to pause it.',
+      paused: 'What you see stands still. Press to go on.',
       lost: 'The console does not answer. It is asked again by itself; is "turnpike start" still running?',
     },
   },
@@ -531,6 +534,8 @@ export const texts = {
   },
   wallet: {
     refused: 'You said no in your wallet. Nothing was done; you can try again.',
+    unknownChain:
+      'Your wallet does not know the chain that this is paid on. Add the chain there, and try again.',
     alreadyAsking: 'Your wallet is already asking you something. Open it, answer, and try again.',
     failedWithoutWords:
       'The wallet gave up without saying why. Open it, see whether it is unlocked, and try again.',
@@ -548,7 +553,7 @@ export const texts = {
     connect: 'Connect wallet',
     change: 'Change wallet',
     disconnect: 'Disconnect wallet',
-    chip: (label: string, address: string) => `Wallet in use: ${label}, ${address}`,
+    inUse: 'Wallet in use:',
     kinds: { arweave: 'Arweave', ethereum: 'Ethereum', solana: 'Solana' },
     chooser: {
       title: 'Choose a wallet',
