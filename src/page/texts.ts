@@ -202,7 +202,7 @@ export const texts = {
       credits: {
         title: 'Get credits',
         text: 'They pay for storage. Small files are free.',
-        localText: 'They pay for storage. The test card is filled in for you.',
+        localText: 'They pay for storage. A test card pays for them, with no real money.',
         action: 'Buy credits',
       },
       upload: {
