@@ -906,6 +906,12 @@ export const texts = {
       `${sent} of ${files} sent, ${sentBytes} of ${bytes}`,
     whole: 'All files',
     timeLeft: (time: string) => `about ${time} left`,
+    toldDone: (count: number) =>
+      count === 1 ? 'Your file is stored.' : `Your upload is stored: ${count} items.`,
+    toldStopped: (count: number) =>
+      count === 1
+        ? 'Your upload has stopped: 1 file is left.'
+        : `Your upload has stopped: ${count} files are left.`,
     offline: 'This device is offline. The upload goes on by itself when it is back.',
     pauseAll: 'Pause all',
     resumeAll: 'Go on',

@@ -251,6 +251,28 @@ describe('uploads in the console', { skip: noChromium }, () => {
     tab.assertQuiet();
   });
 
+  test('dropped on the page, and finished while another section is shown', async () => {
+    const { page } = tab;
+    const transfer = await page.evaluateHandle(() => {
+      const dropped = new DataTransfer();
+      dropped.items.add(new File([new Uint8Array(2 * 1024 * 1024)], 'dropped.bin'));
+      return dropped;
+    });
+    await page.getByRole('region', { name: 'Drop files or a folder here' }).dispatchEvent('drop', {
+      dataTransfer: transfer,
+    });
+    await heading(page, '1 file, 2 MiB');
+    await setNetwork({ uploadThroughput: mebibyte / 8 });
+    await press(page, 'Upload 1 file');
+    await page.getByRole('link', { name: 'Names', exact: true }).first().click();
+    await setNetwork({});
+    await page.getByText('Your file is stored.').waitFor();
+    await page.getByRole('link', { name: 'Upload', exact: true }).first().click();
+    await storedId(page);
+    await press(page, 'Upload more');
+    tab.assertQuiet();
+  });
+
   test('a key without credits: the price is told before, free files go, the rest waits for credits', async () => {
     const { page } = tab;
     await changeWallet(page);
