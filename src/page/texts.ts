@@ -845,7 +845,6 @@ export const texts = {
     remove: 'Remove',
     removeFile: (name: string) => `Remove ${name}`,
     tagCount: (count: number) => (count === 1 ? '1 tag' : `${count} tags`),
-    chooseAgain: 'Choose it again',
     fileMissing: 'This browser has not kept the file. Choose it again.',
     filesMissing: (count: number) =>
       `After the reload ${count === 1 ? '1 file is' : `${count} files are`} missing: a page may not keep large files. Choose the same ${count === 1 ? 'file' : 'files or folder'} again and the upload goes on where it was.`,
@@ -885,8 +884,6 @@ export const texts = {
     inDollars: (dollars: string) => `about ${dollars}`,
     wallet: 'Wallet',
     balance: 'Your credits',
-    afterwards: 'Afterwards',
-    missing: 'Missing',
     shortBy: (price: string) => `You need ${price} more.`,
     topUp: 'Get credits',
     topUpNote: 'What you have chosen stays here meanwhile.',
@@ -909,6 +906,12 @@ export const texts = {
       `${sent} of ${files} sent, ${sentBytes} of ${bytes}`,
     whole: 'All files',
     timeLeft: (time: string) => `about ${time} left`,
+    toldDone: (count: number) =>
+      count === 1 ? 'Your file is stored.' : `Your upload is stored: ${count} items.`,
+    toldStopped: (count: number) =>
+      count === 1
+        ? 'Your upload has stopped: 1 file is left.'
+        : `Your upload has stopped: ${count} files are left.`,
     offline: 'This device is offline. The upload goes on by itself when it is back.',
     pauseAll: 'Pause all',
     resumeAll: 'Go on',
