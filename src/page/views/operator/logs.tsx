@@ -233,11 +233,11 @@ async function follow(path: string, signal: AbortSignal, heard: Heard): Promise<
       await streamConsole(
         path,
         ({ event, data }) => {
-          heard.state('live');
           if (event === 'line') heard.line(data);
           if (event === 'lost') heard.lost(Number((data as { count?: unknown } | null)?.count) || 0);
         },
         signal,
+        () => heard.state('live'),
       );
     } catch (error) {
       if (!signal.aborted && (error as { status?: unknown }).status === 401) sessionEnded();
