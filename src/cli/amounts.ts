@@ -6,3 +6,12 @@ const withTwelveDecimals = (units: bigint): string =>
 
 export const inAr = withTwelveDecimals;
 export const inCredits = withTwelveDecimals;
+
+const byteUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+/** `1.5 MiB` */
+export function inBytes(bytes: number): string {
+  const step = Math.min(byteUnits.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10));
+  if (step === 0) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
+  return `${(bytes / 1024 ** step).toPrecision(3)} ${byteUnits[step]}`;
+}

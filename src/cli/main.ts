@@ -56,12 +56,24 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Store a file as a chain transaction of its own, paid in AR',
     load: async () => (await import('./commands/post.ts')).post,
   },
+  check: {
+    summary: 'Tell whether a transaction or a data item is really there: proven, at which nodes and gateways',
+    load: async () => (await import('./commands/check.ts')).check,
+  },
+  reseed: {
+    summary: 'Give nodes the chunks of a transaction that they lack, out of its file',
+    load: async () => (await import('./commands/reseed.ts')).reseed,
+  },
   upload: {
     summary: 'Store a file or a folder, paid with credits',
     load: async () => (await import('./commands/upload.ts')).upload,
   },
+  deploy: {
+    summary: 'Bring a folder under a name: send what is new, point the name at it, wait until it shows',
+    load: async () => (await import('./commands/deploy.ts')).deploy,
+  },
   name: {
-    summary: 'Price, buy, point and hand over names, paid with credits',
+    summary: 'Price, buy, point, extend and hand over names, paid with credits',
     load: async () => (await import('./commands/name.ts')).name,
   },
   ledger: {
@@ -86,6 +98,9 @@ const commands: Readonly<Record<string, CommandEntry>> = {
   },
 };
 
+/** As sysexits(3) has it, so that scripts tell it from refusals that a command names: `turnpike deploy` has several. */
+const usageExit = 64;
+
 export async function main(args: string[]): Promise<void> {
   const [name = 'help', ...rest] = args;
   if (name === 'help' || name === '--help' || name === '-h') {
@@ -99,7 +114,7 @@ export async function main(args: string[]): Promise<void> {
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (entry === undefined) {
     console.error(`there is no command "${name}"\n\n${helpText()}`);
-    process.exitCode = 2;
+    process.exitCode = usageExit;
     return;
   }
   const command = await entry.load();
@@ -120,7 +135,7 @@ export async function main(args: string[]): Promise<void> {
 function explain(error: unknown, command: Command): number {
   if (error instanceof UsageError || isParseArgsError(error)) {
     console.error(`${redactProcessSecrets(error.message)}\n\n${command.usage}`);
-    return 2;
+    return usageExit;
   }
   if (error instanceof ConfigError) {
     for (const problem of error.problems) console.error(redactProcessSecrets(problem));

@@ -8,7 +8,7 @@ export class NodeClient {
   readonly #service: ServiceClient;
 
   constructor(config: Config) {
-    const local = serviceUrl(undefined, config.LOCAL_NETWORK_HOST, config.LOCAL_ARWEAVE_PORT);
+    const local = serviceUrl(config, 'arweave');
     this.#service = new ServiceClient('Arweave node', config.ARWEAVE_NODE_URLS[0] ?? local, 60_000);
   }
 

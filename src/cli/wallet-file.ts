@@ -6,7 +6,7 @@ import { type ArweaveAddress, isArweaveAddress } from '../formats/base64url.ts';
 import { hasCode, messageOf, StartupError } from '../kernel/errors.ts';
 import { normalizeAddress } from '../wallets/address.ts';
 import { type ArweaveKey, arweaveKey, exportJwk, importJwk } from '../wallets/arweave/rsa.ts';
-import { readOwnerKey } from './names/owner-key.ts';
+import { readKeyFile } from './person-key.ts';
 
 /** Wallets of services were kept as PEM once. */
 export function readWallet(path: string): ArweaveKey {
@@ -40,15 +40,9 @@ export async function createWallet(path: string): Promise<ArweaveKey> {
   return importJwk(text);
 }
 
-/** The address of any chain, or that of the wallet or key file of this name. */
+/** The address of any chain, or that of the key file of this name. */
 export function addressOfAnyWallet(fileOrAddress: string): string {
-  const address = normalizeAddress(fileOrAddress);
-  if (address !== undefined) return address;
-  try {
-    return readOwnerKey(fileOrAddress).address;
-  } catch {
-    return readWallet(fileOrAddress).address;
-  }
+  return normalizeAddress(fileOrAddress) ?? readKeyFile(fileOrAddress).address;
 }
 
 /** What people name an Arweave wallet by: its file or its address. */

@@ -19,6 +19,8 @@ export interface ConsoleSettings {
   readonly services: Readonly<Partial<Record<ServiceName, string>>>;
   /** Below it every id has an origin of its own: `http://{label}.localhost:4000`. */
   readonly sandbox: string | undefined;
+  /** Below it every name has an origin of its own at the router: `http://{label}.localhost:3000`. */
+  readonly routerHosts: string | undefined;
   /** Whether the local network that is behind these services can be controlled through `/api/local`. */
   readonly controlsLocalNetwork: boolean;
 }

@@ -1,10 +1,11 @@
 /** What the page may load, run and ask (CSP Level 3, Trusted Types): its own files, and the services it is for. */
 import type { ConsoleSettings } from './api.ts';
 
-export function contentSecurityPolicy({ services, sandbox }: ConsoleSettings): string {
+export function contentSecurityPolicy({ services, sandbox, routerHosts }: ConsoleSettings): string {
   const origins = Object.values(services).map((url) => new URL(url).origin);
   const readers = [services.gateway, services.router].flatMap((url) => url ?? []);
   const sandboxes = sandbox === undefined ? [] : [sandbox.replace('{label}', '*')];
+  const names = routerHosts === undefined ? [] : [routerHosts.replace('{label}', '*')];
   const content = [...readers.map((url) => new URL(url).origin), ...sandboxes];
   const sources: Record<string, readonly string[]> = {
     'default-src': ["'none'"],
@@ -16,7 +17,7 @@ export function contentSecurityPolicy({ services, sandbox }: ConsoleSettings): s
     'img-src': ["'self'", 'data:', ...content],
     'media-src': ["'self'", ...content],
     'frame-src': content.length === 0 ? ["'none'"] : content,
-    'connect-src': ["'self'", ...origins, ...sandboxes],
+    'connect-src': ["'self'", ...origins, ...sandboxes, ...names],
     'base-uri': ["'none'"],
     'form-action': ["'none'"],
     'frame-ancestors': ["'none'"],

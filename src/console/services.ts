@@ -27,9 +27,17 @@ export function servicesFor(services: Services, { protocol, hostname }: Reached)
 }
 
 /** Where each id has an origin of its own: below the gateway's root host. */
-export function sandboxOf(gateway: string | undefined, config: Config): string | undefined {
-  if (gateway === undefined) return undefined;
-  const { protocol, hostname, port } = new URL(gateway);
-  const own = isLoopbackHost(hostname) ? (config.ARNS_ROOT_HOST[0] ?? 'localhost') : hostname;
-  return `${protocol}//{label}.${own}${port === '' ? '' : `:${port}`}`;
+export const sandboxOf = (gateway: string | undefined, config: Config): string | undefined =>
+  hostsBelow(gateway, config.ARNS_ROOT_HOST[0] ?? 'localhost');
+
+/** Where each name has an origin of its own at the router. */
+export const routerHostsOf = (router: string | undefined, config: Config): string | undefined =>
+  hostsBelow(router, config.BASE_DOMAIN.replace(/:[0-9]+$/, ''));
+
+/** `loopback`: the root host of a service on this machine. */
+function hostsBelow(url: string | undefined, loopback: string): string | undefined {
+  if (url === undefined) return undefined;
+  const { protocol, hostname, port } = new URL(url);
+  const root = isLoopbackHost(hostname) ? loopback : hostname;
+  return `${protocol}//{label}.${root}${port === '' ? '' : `:${port}`}`;
 }

@@ -21,7 +21,7 @@ import { operatorRoutes } from './routes/operator.ts';
 import { pageRoutes } from './routes/page.ts';
 import { createOperatorKey, sessionRoutes } from './routes/session.ts';
 import { settingsRoutes } from './routes/settings.ts';
-import { type Services, sandboxOf, servicesFor } from './services.ts';
+import { routerHostsOf, type Services, sandboxOf, servicesFor } from './services.ts';
 import type { ConsoleState } from './state.ts';
 import { LiveFeed } from './watch/live-feed.ts';
 import { Observer } from './watch/observer.ts';
@@ -118,6 +118,7 @@ function settingsOf(config: Config, deps: ConsoleDeps): (request: Request) => Co
       world: config.WORLD,
       services,
       sandbox: sandboxOf(services.gateway, config),
+      routerHosts: routerHostsOf(services.router, config),
       controlsLocalNetwork: config.WORLD === 'local' && services.arweave !== undefined,
     };
   };

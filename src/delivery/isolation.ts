@@ -12,8 +12,8 @@ export type WebOrigin =
   | 'own'
   /** Everybody's: a root host, an address, a host that nobody listed. */
   | 'shared'
-  /** The same on localhost, where pages are sent to hosts of their own and everything else is answered in place. */
-  | 'localhost';
+  /** The same where pages are sent to hosts of their own and everything else is answered in place. */
+  | 'shared-without-pages';
 
 /**
  * Scripts, forms and links work as on any page; `allow-same-origin` would give the origin back (HTML §7.1.6). Windows
@@ -33,7 +33,7 @@ export function isolate(
   headers['x-content-type-options'] = 'nosniff';
   if (isActiveType(contentType)) headers['content-security-policy'] = sandbox;
   const vary = [headers.vary ?? []].flat();
-  if (origin === 'localhost') vary.push('Sec-Fetch-Dest');
+  if (origin === 'shared-without-pages') vary.push(pagesVaryBy);
   // A cache must not have for a service worker what it has for a page.
   if (isJavaScript(contentType)) vary.push('Service-Worker');
   if (vary.length > 0) headers.vary = vary.join(', ');
@@ -44,8 +44,21 @@ export function asksForServiceWorker(headers: IncomingHttpHeaders): boolean {
   return headers['service-worker'] !== undefined;
 }
 
-/** A browser that shows the answer as a page, in a window or in a frame (Fetch Metadata §2.1). */
-export function opensPage(headers: IncomingHttpHeaders): boolean {
+/** Where pages are sent elsewhere, an answer depends on these. */
+export const pagesVaryBy = 'Sec-Fetch-Dest, Accept';
+
+const pageDestinations = new Set(['document', 'iframe', 'frame', 'embed', 'object', 'fencedframe']);
+
+/**
+ * A browser that shows the answer as a page, in a window or in a frame (Fetch Metadata §2.1). Images, media, fonts and
+ * what programs read are not: explorers and wallets that show them follow no redirect to a host of every id. Browsers that
+ * do not say what they want it for name HTML first when they open a page. On localhost they are not asked to: not every
+ * resolver knows the hosts below it.
+ */
+export function opensPage(headers: IncomingHttpHeaders, rootHost: string): boolean {
   const destination = headers['sec-fetch-dest'];
-  return destination === 'document' || destination === 'iframe' || destination === 'frame';
+  if (typeof destination === 'string') return pageDestinations.has(destination);
+  return !isLocalhost(rootHost) && (headers.accept ?? '').includes('text/html');
 }
+
+const isLocalhost = (authority: string): boolean => /^localhost(:|$)/.test(authority);

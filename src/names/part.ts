@@ -9,6 +9,7 @@ import type { Part } from '../kernel/part.ts';
 import type { CardPayments } from '../payments/card/card.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { NameChain } from '../registry/chain.ts';
+import { createNameHistory } from '../registry/name-history.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import type { ActionContext } from './actions/context.ts';
@@ -24,6 +25,7 @@ import { NamePrices } from './prices/prices.ts';
 import { adminActionsRoute } from './routes/admin-actions.ts';
 import { arnsActionRoutes } from './routes/arns-actions.ts';
 import { arnsMyNamesRoute } from './routes/arns-my-names.ts';
+import { arnsNamesRoutes } from './routes/arns-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
 import { arnsQuoteRoute } from './routes/arns-quote.ts';
@@ -125,6 +127,9 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     pricing,
     prices,
     signatures: deps.signatures,
+    registry,
+    history: createNameHistory(chain, registry.programs),
+    now,
     actions,
     cards,
     appUrl: config.APP_URL,
@@ -157,6 +162,7 @@ function addRoutes(app: App, context: NamesContext): void {
   arnsPurchaseRoute(app, context);
   arnsQuoteRoute(app, context);
   arnsMyNamesRoute(app, context);
+  arnsNamesRoutes(app, context);
   arnsActionRoutes(app, context);
 }
 

@@ -1,11 +1,7 @@
 /** The sections of the console, and which paths each of them shows. */
 import type { ComponentType } from 'preact';
-import type { Place } from './app/location.ts';
+import type { Place, ViewProps } from './app/location.ts';
 import type { texts } from './texts.ts';
-
-export interface ViewProps {
-  readonly place: Place;
-}
 
 export interface Section {
   readonly id: keyof typeof texts.sections;

@@ -21,6 +21,14 @@ export interface TransactionStatus {
   readonly confirmed: boolean;
 }
 
+export interface PastTransaction {
+  readonly signature: string;
+  readonly slot: number;
+  /** Unix seconds; undefined where the node does not know. */
+  readonly at: number | undefined;
+  readonly failed: boolean;
+}
+
 type AccountFilter =
   | { readonly dataSize: number }
   | { readonly memcmp: { readonly offset: number; readonly bytes: string; readonly encoding: 'base64' } };
@@ -47,6 +55,10 @@ export interface NameChain {
   status(signature: string): Promise<TransactionStatus | undefined>;
   /** The same asked of every node, with the slot of the answer: only this says that the chain has not seen it. */
   lookUpStatus(signature: string): Promise<LookUp<TransactionStatus>>;
+  /** Of the transactions that named an address, newest first, as far back as the node remembers. */
+  transactionsOf(address: SolanaAddress, limit: number): Promise<PastTransaction[]>;
+  /** The wire bytes of a transaction; undefined where the node does not have it. */
+  transaction(signature: string): Promise<Buffer | undefined>;
   balance(address: SolanaAddress): Promise<bigint>;
   genesisHash(): Promise<string>;
   close(): Promise<void>;
@@ -102,6 +114,23 @@ const readStatuses = answerReader(
     context: Type.Object({ slot: integer }),
     value: Type.Array(Type.Union([Status, Type.Null()])),
   }),
+);
+
+const readPast = answerReader(
+  Type.Array(
+    Type.Object({
+      signature: Type.String(),
+      slot: integer,
+      err: Type.Unknown(),
+      blockTime: Type.Optional(Type.Union([integer, Type.Null()])),
+    }),
+  ),
+);
+const readTransaction = answerReader(
+  Type.Union([
+    Type.Null(),
+    Type.Object({ transaction: Type.Tuple([Type.String(), Type.Literal('base64')]) }),
+  ]),
 );
 
 /** Answers the value if it has the shape; another shape is as good as no answer. */
@@ -195,6 +224,20 @@ export function createNameChain({
         const method = 'getSignatureStatuses';
         return toStatus(readStatuses(await node.call(method, statusQuestion(signature)), method));
       }),
+    async transactionsOf(address, limit) {
+      const past = await call(readPast, 'getSignaturesForAddress', [address, { limit, commitment }]);
+      return past.slice(0, limit).map(({ signature, slot, err, blockTime }) => ({
+        signature,
+        slot,
+        at: blockTime ?? undefined,
+        failed: err !== null && err !== undefined,
+      }));
+    },
+    async transaction(signature) {
+      const options = { encoding: 'base64', commitment, maxSupportedTransactionVersion: 0 };
+      const answer = await call(readTransaction, 'getTransaction', [signature, options]);
+      return answer === null ? undefined : Buffer.from(answer.transaction[0], 'base64');
+    },
     async balance(address) {
       return BigInt((await call(readBalance, 'getBalance', [address, current({ commitment })])).value);
     },

@@ -4,6 +4,8 @@ import {
   type AntControllers,
   type AntRecord,
   type AntRecordMetadata,
+  aclConfig,
+  aclPage,
   antAddresses,
   antConfig,
   antControllers,
@@ -70,6 +72,14 @@ export interface ResolvedName {
   readonly expiresAt: number | undefined;
 }
 
+export interface OwnedName {
+  readonly record: ArnsRecord;
+  readonly ant: AntState;
+}
+
+export const maxOwned = 500;
+const maxListPages = 16;
+
 export interface NameRegistry {
   readonly programs: NamePrograms;
   /** The program that governs tokens, as gateways announce it. */
@@ -83,6 +93,13 @@ export interface NameRegistry {
   record(asset: SolanaAddress, undername: string): Promise<AntRecord | undefined>;
   metadata(asset: SolanaAddress, undername: string): Promise<AntRecordMetadata | undefined>;
   records(asset: SolanaAddress): Promise<AntRecord[]>;
+  /** Of all records of a token that have any. */
+  allMetadata(asset: SolanaAddress): Promise<AntRecordMetadata[]>;
+  /**
+   * Registered names whose token this address holds, as far as its own list of tokens says and the token is called as
+   * its name: at most `maxOwned`.
+   */
+  ownedNames(user: SolanaAddress): Promise<OwnedName[]>;
   /** Every registered name, in order of name. */
   names(): Promise<ArnsRecord[]>;
   /**
@@ -151,6 +168,20 @@ export function createNameRegistry(
     };
   }
 
+  /** The tokens that a user's own list has as owned; it may be behind the tokens themselves. */
+  async function listedAssets(user: SolanaAddress): Promise<SolanaAddress[]> {
+    const head = decoded(aclConfig, programs.ant, await chain.account(ant.aclConfig(user).address));
+    if (head === undefined) return [];
+    const pages = Math.min(Number(head.pageCount), maxListPages);
+    const places = Array.from({ length: pages }, (_, page) => ant.aclPage(user, BigInt(page)).address);
+    const assets = new Set<SolanaAddress>();
+    for (const account of await chain.accounts(places)) {
+      const page = decoded(aclPage, programs.ant, account);
+      for (const { asset, role } of page?.entries ?? []) if (role === 'owner') assets.add(asset);
+    }
+    return [...assets].slice(0, maxOwned);
+  }
+
   const registry: NameRegistry = {
     programs,
     antProgram: programs.ant,
@@ -194,6 +225,22 @@ export function createNameRegistry(
     },
 
     records: (asset) => all(antRecord, programs.ant, { offset: antMintOffset, bytes: addressBytes(asset) }),
+
+    allMetadata: (asset) =>
+      all(antRecordMetadata, programs.ant, { offset: antMintOffset, bytes: addressBytes(asset) }),
+
+    async ownedNames(user) {
+      const assets = await listedAssets(user);
+      const tokens = (await Promise.all(assets.map((asset) => registry.ant(asset)))).filter(
+        (token) => token?.owner === user && isArnsName(token.config.name),
+      ) as AntState[];
+      const places = tokens.map(({ config }) => arns.record(config.name).address);
+      const found = await chain.accounts(places);
+      return tokens.flatMap((token, index) => {
+        const record = decoded(arnsRecord, programs.arns, found[index]);
+        return record?.ant === token.asset ? [{ record, ant: token }] : [];
+      });
+    },
 
     async names() {
       const found = await all(arnsRecord, programs.arns);

@@ -64,7 +64,8 @@ test('hostile hosts, paths and heads are refused without harm', async (t) => {
   ]) {
     assert.equal((await bench.get(`/${small.id}`, { host })).status, 404, host);
   }
-  const moved = await bench.get(`/${small.id}?a=1`, { host: 'router.example' });
+  const asPage = { host: 'router.example', headers: { accept: 'text/html' } };
+  const moved = await bench.get(`/${small.id}?a=1`, asPage);
   assert.equal(moved.status, 302);
   assert.match(
     String(moved.headers.location),

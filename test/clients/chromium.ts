@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { polyfillNode } from 'esbuild-plugin-polyfill-node';
-import { type BrowserContext, chromium } from 'playwright-core';
+import { type BrowserContext, chromium, type Browser as PlaywrightBrowser } from 'playwright-core';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 export const noChromium = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
@@ -48,6 +48,12 @@ export async function serveSite(html: string, files: Readonly<Record<string, str
   };
 }
 
+const plainArguments = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
+
+/** For pages that speak to no network of ours. */
+export const launchChromium = (): Promise<PlaywrightBrowser> =>
+  chromium.launch({ executablePath: executablePath ?? '', args: plainArguments });
+
 export interface Browser {
   readonly context: BrowserContext;
   close(): Promise<void>;
@@ -64,12 +70,7 @@ export async function openChromium(dataDir: string): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'turnpike-chromium-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: executablePath ?? '',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-dev-shm-usage',
-      `--ignore-certificate-errors-spki-list=${serverKeyHash}`,
-    ],
+    args: [...plainArguments, `--ignore-certificate-errors-spki-list=${serverKeyHash}`],
   });
   return {
     context,

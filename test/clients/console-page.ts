@@ -11,7 +11,7 @@ import { type Browser, openChromium } from './chromium.ts';
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** On a machine whose cores others use too. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 export interface ConsoleUnderTest extends AsyncDisposable {
   readonly stack: ControlledStack;
@@ -54,7 +54,7 @@ export async function openConsole(
     throw error;
   }
   const { context } = browser;
-  context.setDefaultTimeout(patienceMs);
+  context.setDefaultTimeout(timeoutMs);
   return {
     stack,
     context,
@@ -109,7 +109,7 @@ async function openTab(
 
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-async function seriousFindings(page: Page): Promise<string[]> {
+export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
   const found: Finding[] = await page.evaluate(
     `axe.run(document, { runOnly: ${JSON.stringify(rules)}, iframes: false }).then(({ violations }) =>

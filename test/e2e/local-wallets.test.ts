@@ -153,11 +153,11 @@ test('commands find what runs by the data folder alone', async () => {
   assert.ok(renamed.out.includes(`ARWEAVE_URL="${stack.urls.arweave}"\n`));
   const { GATEWAY_URL } = JSON.parse((await turnpike('env', '--json')).out);
   assert.equal(GATEWAY_URL, stack.urls.gateway);
-  assert.equal((await turnpike('env', '--override', 'NOTHING=X')).code, 2);
+  assert.equal((await turnpike('env', '--override', 'NOTHING=X')).code, 64);
 
   const given = await turnpike('faucet', solana[5]!.address, '1', 'credits', '--json');
   assert.equal(JSON.parse(given.out).balance, '11');
-  assert.equal((await turnpike('faucet', solana[5]!.address, '1', 'doge')).code, 2);
+  assert.equal((await turnpike('faucet', solana[5]!.address, '1', 'doge')).code, 64);
 });
 
 test('a reset network is furnished again', async () => {

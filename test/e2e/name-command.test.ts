@@ -74,6 +74,32 @@ describe('turnpike name', () => {
     // What it points at is not stored here, so nothing opens; a name nobody has is not found either.
     assert.notEqual(await opened('docs_my-first-name'), 200);
 
+    const own = ['--wallet', wallet, '--owner', owner];
+    const said = async (words: RegExp, ...args: string[]): Promise<void> => {
+      const { code, out, error } = await turnpike('name', ...args, ...own);
+      assert.equal(code, 0, error);
+      assert.match(out, words);
+    };
+    const shown = async (which: string) => JSON.parse((await turnpike('name', 'show', which, '--json')).out);
+    assert.equal((await shown('docs_my-first-name')).ttlSeconds, 900, 'readers keep a name for so long');
+    const lease = await shown('my-first-name');
+    await said(/is leased for 2 more years/, 'extend', 'my-first-name', '--years', '2');
+    await said(/has room for 5 more undernames/, 'limit', 'my-first-name', '--by', '5');
+    await said(/is described/, 'describe', 'my-first-name', '--title', 'Mine', '--keywords', 'a,b');
+    const service = lease.controllers.find((one: string) => one !== ownerAddress);
+    await said(/may no longer be set by the service/, 'controller', 'my-first-name', 'remove');
+    assert.ok(!(await shown('my-first-name')).controllers.includes(service));
+    await said(/may be set by .* too/, 'controller', 'my-first-name', 'add', service);
+    await said(/docs_my-first-name points nowhere/, 'remove', 'docs_my-first-name');
+    const now = await shown('my-first-name');
+    assert.equal(Date.parse(now.until) - Date.parse(lease.until), 2 * 365 * 86_400_000);
+    assert.equal(now.undernameLimit, lease.undernameLimit + 5);
+    assert.ok(now.controllers.includes(service));
+    assert.deepEqual(now.undernames, []);
+    await said(/is permanent/, 'upgrade', 'my-first-name');
+    assert.equal((await shown('my-first-name')).until, null);
+    assert.match((await turnpike('name', 'show', 'my-first-name')).out, /^until +for ever$/m);
+
     const friend = join(folder, 'friend.json');
     const [friendAddress = ''] = (await turnpike('name', 'key', friend)).out.split('\n');
     const moved = await turnpike(
@@ -98,12 +124,17 @@ describe('turnpike name', () => {
       [['name', 'price'], /say which name/],
       [['name', 'price', 'Not A Name'], /cannot be a name/],
       [['name', 'price', 'x', '--years', '6'], /--years is 1 to 5/],
-      [['name', 'buy', 'x'], /--owner is missing/],
+      [['name', 'buy', 'x'], /--wallet is missing/],
+      [['name', 'extend', 'docs_x'], /docs_x is an undername/],
+      [['name', 'limit', 'x'], /say how many more/],
+      [['name', 'describe', 'x'], /say what: --title/],
+      [['name', 'controller', 'x', 'ask'], /say "add" or "remove"/],
+      [['name', 'show', 'x', 'y', 'z'], /too much at once/],
       [['name', 'set', 'x'], /say what the name shall point at/],
       [['name', 'transfer', 'x'], /say to whom/],
     ] as const) {
       const { code, error } = await turnpike(...args);
-      assert.equal(code, 2, args.join(' '));
+      assert.equal(code, 64, args.join(' '));
       assert.match(error, words);
     }
   });

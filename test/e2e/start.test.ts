@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
+import type { ConsoleSettings, LiveState } from '../../src/console/api.ts';
 import { freePorts, startStack } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -97,6 +98,25 @@ describe('turnpike start', () => {
     }
   });
 
+  test('a console alone brings nothing along, and says of services that are away just that', async () => {
+    const away = 'http://127.0.0.1:9';
+    const environment = { GATEWAY_URL: away, PAYMENT_URL: away, UPLOAD_URL: away, ROUTER_URL: away };
+    const stack = await startStack({ environment: { ...environment, WORLD: 'testnet' }, only: ['console'] });
+    try {
+      assert.deepEqual(Object.keys(stack.urls), ['console']);
+      const settings = (await (await fetch(`${stack.urls.console}/api/settings`)).json()) as ConsoleSettings;
+      assert.deepEqual(Object.values(settings.services), Array(4).fill(away));
+      const answer = await fetch(`${stack.urls.console}/api/live`, {
+        headers: { 'x-turnpike-console': '1' },
+      });
+      const { value } = (await answer.body?.getReader().read()) ?? {};
+      const state: LiveState = JSON.parse(/^data: (.*)$/m.exec(String(Buffer.from(value ?? [])))?.[1] ?? '');
+      assert.ok(Object.values(state.services).every(({ up }) => !up));
+    } finally {
+      await stack.stop();
+    }
+  });
+
   test('a router alone brings no local network along, and finds the gateway of another process', async () => {
     const environment = { GATEWAY_URL: 'http://127.0.0.1:9' };
     const stack = await startStack({ environment, only: ['router'] });
@@ -142,9 +162,9 @@ describe('turnpike start', () => {
   });
 
   test('an unknown surface or command is refused with the usage', () => {
-    assert.equal(turnpike(['start', 'moon']).status, 2);
+    assert.equal(turnpike(['start', 'moon']).status, 64);
     const unknown = turnpike(['fly']);
-    assert.equal(unknown.status, 2);
+    assert.equal(unknown.status, 64);
     assert.match(unknown.stderr, /there is no command "fly"/);
   });
 });

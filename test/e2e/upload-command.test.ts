@@ -128,8 +128,8 @@ describe('turnpike upload', () => {
       `there is no file or folder ${join(folder, 'nowhere')}`,
     );
     assert.equal((await command(folder, '--index', 'nope.html')).code, 1);
-    assert.equal((await command(wallet, '--tag', 'x')).code, 2);
-    assert.equal((await command(wallet, '--paid-by', 'nobody')).code, 2);
+    assert.equal((await command(wallet, '--tag', 'x')).code, 64);
+    assert.equal((await command(wallet, '--paid-by', 'nobody')).code, 64);
   });
 });
 

@@ -149,7 +149,7 @@ describe('the packed package', () => {
         const run = startProgram(node, ['router']);
         await run.urls;
         assert.equal(await run.end('SIGINT'), 0);
-        assert.equal(spawnSync(node, [program, 'no-such-command'], { cwd: project }).status, 2);
+        assert.equal(spawnSync(node, [program, 'no-such-command'], { cwd: project }).status, 64);
       });
 
       test('nothing stays behind when it is killed', async () => {

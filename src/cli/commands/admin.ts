@@ -66,9 +66,9 @@ MODERATION_ADMIN_TOKEN or the one made there.`,
     const [action, subject, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
     const config = readProcessConfig();
-    const url = serviceUrl(values.url, config.HOST, config.GATEWAY_PORT);
+    const url = serviceUrl(config, 'gateway', values.url);
     if (action === 'audit') {
-      const router = serviceUrl(values.router, config.HOST, config.PORT);
+      const router = serviceUrl(config, 'router', values.router);
       return audit(config, { gateway: url, router }, values);
     }
     return perform(

@@ -82,8 +82,8 @@ const textOption = (values: Values, name: keyof Values): string | undefined => {
 };
 
 function openProvider(values: Values): Promise<CardProviderClient> {
-  const { LOCAL_NETWORK_HOST: host, LOCAL_CARD_PORT: port, DATA_DIR: dataDir } = readProcessConfig();
-  return CardProviderClient.open(serviceUrl(textOption(values, 'url'), host, port), dataDir);
+  const config = readProcessConfig();
+  return CardProviderClient.open(serviceUrl(config, 'card', textOption(values, 'url')), config.DATA_DIR);
 }
 
 /** Of the webhooks to the payment service. */
@@ -133,8 +133,7 @@ function orderFor(values: Values, currency: string, amount: number) {
   const subject = textOption(values, 'wallet');
   if (subject === undefined) return undefined;
   const wallet = addressOfWallet(subject);
-  const { HOST: host, PAYMENT_PORT: port } = readProcessConfig();
-  const url = serviceUrl(textOption(values, 'payment-url'), host, port);
+  const url = serviceUrl(readProcessConfig(), 'payment', textOption(values, 'payment-url'));
   const payment = new ServiceClient('payment service', url, 30_000);
   const session = async (kind: string): Promise<unknown> => {
     const path = `/v1/top-up/${kind}/${encodeURIComponent(wallet)}/${currency}/${amount}`;

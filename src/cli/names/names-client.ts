@@ -7,11 +7,11 @@ import { memberOf, tryParseJson } from '../../formats/json.ts';
 import { addressBytes } from '../../formats/solana/address.ts';
 import { parseTransaction, serializeTransaction, signersOf } from '../../formats/solana/transaction.ts';
 import { StartupError } from '../../kernel/errors.ts';
-import { ownerText } from '../../names/actions/owner-proof.ts';
-import { type ArweaveKey, signPss } from '../../wallets/arweave/rsa.ts';
+import { ownerText, proofMessages } from '../../names/actions/owner-proof.ts';
+import type { RecordRequest } from '../../names/requests/action.ts';
 import { signedText } from '../../wallets/request-signature.ts';
+import type { OwnerKey, PersonKey } from '../person-key.ts';
 import { ServiceClient } from '../service-client.ts';
-import type { OwnerKey } from './owner-key.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
 
@@ -26,19 +26,21 @@ export class NamesClient {
     return this.#call('GET', path);
   }
 
-  /** Creates an action and, where the owner must sign, signs and submits it; answers the completed one. */
+  /**
+   * Creates an action and, where the owner must sign, signs and submits it; answers the completed one. `record`: what is
+   * done with a record, which the owner proves to want.
+   */
   async act(
     action: string,
     body: Answer,
-    payer: ArweaveKey,
+    payer: PersonKey,
     owner: OwnerKey | undefined,
-    proofLines?: readonly string[],
+    record?: RecordRequest,
   ): Promise<Answer> {
     const service = await this.#serviceAddress();
     const path = `/arns/actions/${action}`;
     const headers = await payerHeaders(payer, service, path, body);
-    if (owner !== undefined && proofLines !== undefined)
-      Object.assign(headers, proof(action, proofLines, owner, service));
+    if (owner !== undefined && record !== undefined) Object.assign(headers, proof(record, owner, service));
     const created = await this.#call('POST', path, body, headers);
     if (created.status === 'completed') return created;
     const { nonce, transaction } = created;
@@ -79,7 +81,7 @@ export class NamesClient {
 }
 
 async function payerHeaders(
-  payer: ArweaveKey,
+  payer: PersonKey,
   service: string,
   path: string,
   body: Answer,
@@ -87,26 +89,22 @@ async function payerHeaders(
   const nonce = randomUUID();
   const contentDigest = `sha-256=:${hash('sha256', JSON.stringify(body), 'base64')}:`;
   const boundTo = { service, method: 'POST', path: `/v1${path}`, contentDigest };
-  const signature = await signPss(payer.privateKey, Buffer.from(signedText({ nonce, boundTo })));
+  const signature = await payer.signText(signedText({ nonce, boundTo }));
   return {
     'x-service-address': service,
     'content-digest': contentDigest,
     'x-nonce': nonce,
     'x-signature': signature.toString('base64url'),
-    'x-public-key': payer.modulus.toString('base64url'),
-    'x-signature-type': '1',
+    'x-public-key': payer.items.owner.toString('base64url'),
+    'x-signature-type': String(payer.items.signatureType),
   };
 }
 
-/** The owner's proof (interface §5): the service, the action and its fields, line by line, then a nonce. */
-function proof(
-  action: string,
-  lines: readonly string[],
-  owner: OwnerKey,
-  service: string,
-): Record<string, string> {
+/** The owner's proof of what is done with a record (interface §5), with a nonce, for this service alone. */
+function proof(record: RecordRequest, owner: OwnerKey, service: string): Record<string, string> {
   const nonce = randomUUID();
-  const message = ownerText(['arns', action, ...lines].join('\n'), { nonce, service });
+  // The stricter of two texts, where there are two: a field that is left out is told from one that is cleared.
+  const message = ownerText(proofMessages(record).at(-1) ?? '', { nonce, service });
   return {
     'x-owner-service-address': service,
     'x-owner-public-key': addressBytes(owner.address).toString('base64url'),

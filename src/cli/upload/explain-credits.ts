@@ -15,9 +15,8 @@ export async function explainCredits(
   bytes: number,
   uploadUrl: string | undefined,
 ): Promise<string> {
-  const found = findAddress(config.DATA_DIR, 'payment');
   if (uploadUrl !== undefined && uploadUrl !== findAddress(config.DATA_DIR, 'upload')) return refused;
-  const url = serviceUrl(found, config.HOST, config.PAYMENT_PORT);
+  const url = serviceUrl(config, 'payment');
   const payment = new ServiceClient('payment service', url, 10_000);
   const wincAt = async (path: string): Promise<bigint | undefined> => {
     const { status, text } = await payment.call(path);
@@ -30,9 +29,13 @@ export async function explainCredits(
     wincAt(`/v1/account/balance?address=${address}`),
   ]).catch(() => []);
   if (price === undefined || balance === undefined) return refused;
-  const more =
-    config.WORLD === 'local'
-      ? `turnpike faucet ${address} 1 credits`
-      : `open the address that ${url}/v1/top-up/checkout-session/${address}/usd/1000 answers`;
-  return `${refused}: ${bytes} bytes cost ${inCredits(price)} credits, and ${address} has ${inCredits(balance)}\nto get more: ${more}`;
+  const cost = `${bytes} bytes cost ${inCredits(price)} credits, and ${address} has ${inCredits(balance)}`;
+  return `${refused}: ${cost}\n${howToGetMore(config, address, url)}`;
+}
+
+/** One line: where credits are bought, or given on the local network. */
+export function howToGetMore(config: Config, address: string, paymentUrl: string): string {
+  return config.WORLD === 'local'
+    ? `to get more: turnpike faucet ${address} 1 credits`
+    : `to get more: open the address that ${paymentUrl}/v1/top-up/checkout-session/${address}/usd/1000 answers`;
 }

@@ -1,7 +1,6 @@
 /**
  * A file as a signed data item, without holding it in memory: it is read once for the signature, and again when it
- * is sent. The signature has no salt, so the same file with the same tags and key is the same item, whose id tells
- * whether it is stored already.
+ * is sent.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -9,8 +8,7 @@ import { parseItemHeader } from '../../formats/ans104/item-header.ts';
 import type { TagSource } from '../../formats/avro-tags.ts';
 import { DeepHashBlob } from '../../formats/deep-hash.ts';
 import { StartupError } from '../../kernel/errors.ts';
-import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
-import { arweaveSigner, signItemHeader } from '../../wallets/data-items/signer.ts';
+import { type ItemSigner, signItemHeader } from '../../wallets/data-items/signer.ts';
 
 export interface UploadItem {
   readonly id: string;
@@ -24,12 +22,12 @@ const pieceBytes = 1024 * 1024;
 export async function fileItem(
   path: string,
   tags: readonly TagSource[],
-  key: ArweaveKey,
+  signer: ItemSigner,
 ): Promise<UploadItem> {
   const hash = new DeepHashBlob();
   for await (const bytes of createReadStream(path, { highWaterMark: pieceBytes })) hash.update(bytes);
   const size = hash.length;
-  const header = await signedHeader(tags, key, hash.digest());
+  const header = await signedHeader(tags, signer, hash.digest());
   const modified = (await stat(path)).mtimeMs;
   return {
     id: header.id,
@@ -48,9 +46,9 @@ export async function fileItem(
 export async function bytesItem(
   data: Buffer,
   tags: readonly TagSource[],
-  key: ArweaveKey,
+  signer: ItemSigner,
 ): Promise<UploadItem> {
-  const header = await signedHeader(tags, key, new DeepHashBlob().update(data).digest());
+  const header = await signedHeader(tags, signer, new DeepHashBlob().update(data).digest());
   const whole = Buffer.concat([header.bytes, data]);
   return {
     id: header.id,
@@ -61,8 +59,8 @@ export async function bytesItem(
   };
 }
 
-async function signedHeader(tags: readonly TagSource[], key: ArweaveKey, dataHash: Buffer) {
-  const bytes = await signItemHeader({ tags }, arweaveSigner(key, { saltLength: 0 }), dataHash);
+async function signedHeader(tags: readonly TagSource[], signer: ItemSigner, dataHash: Buffer) {
+  const bytes = await signItemHeader({ tags }, signer, dataHash);
   const header = parseItemHeader(bytes);
   if (typeof header === 'string') throw new Error(`an item was made that is none: ${header}`);
   return { id: header.id, bytes };

@@ -22,6 +22,13 @@ interface Answer {
   readonly body: unknown;
 }
 
+export interface ItemStatus {
+  /** CONFIRMED, FINALIZED or FAILED. */
+  readonly status: string;
+  /** What it cost. */
+  readonly winc: bigint;
+}
+
 /** Headers, and the part of an item that is the body. */
 interface Sending {
   readonly headers?: Record<string, string>;
@@ -60,10 +67,32 @@ export class UploadClient {
     return textAt((await this.#call('GET', '/info')).body, 'gateway');
   }
 
+  /** Items up to this size cost nothing, within an allowance. */
+  async freeBytes(): Promise<number> {
+    const free = memberOf((await this.#call('GET', '/info')).body, 'freeUploadLimitBytes');
+    return typeof free === 'number' ? free : 0;
+  }
+
+  /** What storing an item of this size costs whoever pays for it. */
+  async price(bytes: number): Promise<bigint> {
+    return amountIn((await this.#call('GET', `/price/arweave/${bytes}`)).body, 'price');
+  }
+
+  async balance(address: string): Promise<bigint> {
+    const { body } = await this.#call('GET', `/account/balance?address=${encodeURIComponent(address)}`);
+    return amountIn(memberOf(body, 'winc'), 'balance');
+  }
+
+  /** How far an item is; undefined where the service does not have it. */
+  async status(id: string): Promise<ItemStatus | undefined> {
+    const { status, body } = await this.#call('GET', `/tx/${id}/status`);
+    if (status !== 200) return undefined;
+    return { status: textAt(body, 'status'), winc: amountIn(memberOf(body, 'winc'), 'price') };
+  }
+
   /** `sent` is told of bytes as they go out, or as they turn out to be there. Answers whether it was there. */
   async upload(item: UploadItem, paidBy: readonly string[], sent: (bytes: number) => void): Promise<boolean> {
-    const status = await this.#call('GET', `/tx/${item.id}/status`);
-    if (status.status === 200) {
+    if (isStored(await this.status(item.id))) {
       sent(item.size);
       return true;
     }
@@ -155,6 +184,18 @@ export class UploadClient {
     });
     return { status, body: tryParseJson(text) ?? text };
   }
+}
+
+/** What failed is not there: it is sent again. */
+export const isStored = (found: ItemStatus | undefined): boolean =>
+  found !== undefined && found.status !== 'FAILED';
+
+/** A number may come as text or as digits beyond what a double holds exactly. */
+function amountIn(value: unknown, what: string): bigint {
+  const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof text !== 'string' || !/^[0-9]{1,40}$/.test(text))
+    throw new StartupError(`the upload service did not say the ${what}`);
+  return BigInt(text);
 }
 
 function textAt(body: unknown, name: string): string {

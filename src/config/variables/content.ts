@@ -26,7 +26,7 @@ export const content = {
   }),
   SANDBOX_ENABLED: boolean({
     meaning:
-      'Whether content opened on a root host is sent to an origin of its own; on localhost only what a browser opens as a page',
+      'Whether what a browser opens as a page on a root host is sent to an origin of its own',
     default: true,
   }),
   ISOLATE_ACTIVE_CONTENT: boolean({

@@ -1,6 +1,6 @@
 import { list, secret, text } from '../kinds.ts';
 
-/** Keys of the service. Each is made under DATA_DIR/keys on first start when it is not given. */
+/** Keys of the service, each made under DATA_DIR/keys on first start when it is not given; and of who gives commands. */
 export const keys = {
   SERVICE_WALLET_FILE: text({
     meaning: 'Arweave wallet (JWK file, 4096 bits) that pays for bundles and is paid in AR',
@@ -22,5 +22,12 @@ export const keys = {
   ADMIN_API_KEY_FILE: text({
     meaning: 'File that holds ADMIN_API_KEY; wins over the variable',
     default: undefined,
+  }),
+  TURNPIKE_WALLET: secret({
+    meaning:
+      'Key that commands pay with where `--wallet` names no file: the text of a JWK (also in base64), 64 hex digits of an Ethereum key, or a Solana key',
+  }),
+  TURNPIKE_OWNER: secret({
+    meaning: 'Solana key that owns names, for commands where `--owner` names no file',
   }),
 };

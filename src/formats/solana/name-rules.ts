@@ -19,6 +19,7 @@ export const protocolIpfs = 1;
 /** The logo, and the first target, of an ANT that was given none. */
 export const defaultLogo = 'AnYvLJTWcG9lr2Ll5MwYWZR2o5uTE39WbpYB0zCxwKM';
 
+const utf8 = new TextEncoder();
 const arweaveId = /^[A-Za-z0-9_-]{43}$/;
 const name = /^[a-z0-9](?:[a-z0-9-]{0,49}[a-z0-9])?$/;
 const undername = /^[a-z0-9][a-z0-9_-]{0,60}$/;
@@ -60,5 +61,5 @@ export function areKeywords(keywords: readonly string[]): boolean {
 }
 
 export function byteLength(text: string): number {
-  return Buffer.byteLength(text);
+  return utf8.encode(text).length;
 }

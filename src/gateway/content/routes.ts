@@ -1,6 +1,6 @@
 /** The content routes (interface §4.4 "Data retrieval", "Frames"), and the hosts that are names or sandboxes. */
 import { Type } from 'typebox';
-import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
+import { asksForServiceWorker, opensPage, pagesVaryBy, type WebOrigin } from '../../delivery/isolation.ts';
 import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
@@ -91,11 +91,17 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     if (!options.sandbox || rootHost === undefined) {
       return await serveBelowId(request, reply, id, rootOrigin);
     }
-    if (rootHost.split(':', 1)[0] !== 'localhost') return await toSandbox(request, reply, id, rootHost);
-    // Not every resolver knows the hosts below localhost. Browsers do, and pages want an origin of their own.
-    if (!options.isolate) return await serveBelowId(request, reply, id, 'own');
-    if (!opensPage(request.headers)) return await serveBelowId(request, reply, id, 'localhost');
-    return await toSandbox(request, reply.header('vary', 'Sec-Fetch-Dest'), id, rootHost);
+    // What is not kept apart in place has its origin by its host alone, which not every resolver finds below localhost.
+    if (!options.isolate) {
+      const isLocal = rootHost.split(':', 1)[0] === 'localhost';
+      return await (isLocal
+        ? serveBelowId(request, reply, id, 'own')
+        : toSandbox(request, reply, id, rootHost));
+    }
+    if (!opensPage(request.headers, rootHost)) {
+      return await serveBelowId(request, reply, id, 'shared-without-pages');
+    }
+    return await toSandbox(request, reply.header('vary', pagesVaryBy), id, rootHost);
   }
 
   async function serveHost(host: HostKind, request: Request, reply: Reply): Promise<unknown> {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { NamesBench, text } from '../../../test/support/names-bench.ts';
-import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import type { HttpServer } from '../../kernel/http/server.ts';
 import { testServer } from '../../kernel/testing.ts';
 import { NamePrices } from '../prices/prices.ts';
@@ -25,19 +24,7 @@ before(async () => {
     buyer: undefined,
   });
   server = testServer();
-  server.mount(
-    (app) =>
-      arnsPriceRoute(app, {
-        sql: bench.sql,
-        pricing: bench.pricing,
-        prices,
-        signatures: new RequestSignatures({ sql: bench.sql, service: 'test', now }),
-        actions: undefined,
-        cards: undefined,
-        appUrl: undefined,
-      }),
-    ['/v1'],
-  );
+  server.mount((app) => arnsPriceRoute(app, { pricing: bench.pricing, prices }), ['/v1']);
   await server.app.ready();
 });
 after(async () => {

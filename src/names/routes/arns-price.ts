@@ -10,6 +10,8 @@ import { readProcessId, readPurchase } from '../requests/read-purchase.ts';
 import type { NamesContext } from './context.ts';
 import { errorText, payerHeaders, priceResult } from './schemas.ts';
 
+type PriceContext = Pick<NamesContext, 'pricing' | 'prices'>;
+
 const Params = Type.Object({
   intent: Type.String({ description: 'buy-record, upgrade-name, extend-lease, increase-undername-limit' }),
   name: Type.String({ description: 'name without the .ar suffix' }),
@@ -25,7 +27,7 @@ const Query = Type.Object({
   promoCode: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 20 })])),
 });
 
-export function arnsPriceRoute(app: App, context: NamesContext): void {
+export function arnsPriceRoute(app: App, context: PriceContext): void {
   app.get(
     '/arns/price/:intent/:name',
     {
@@ -44,7 +46,7 @@ export function arnsPriceRoute(app: App, context: NamesContext): void {
 
 type PriceRequest = Request & { params: Static<typeof Params>; query: Static<typeof Query> };
 
-async function answerPrice(context: NamesContext, request: PriceRequest): Promise<string> {
+async function answerPrice(context: PriceContext, request: PriceRequest): Promise<string> {
   const { intent, name } = request.params;
   const fields = mergeFields(request.query, undefined);
   const { purchase } = readPurchase(intent, name, fields);
@@ -103,7 +105,7 @@ function priceJson(price: NamePrice) {
 }
 
 async function estimate(
-  { pricing }: NamesContext,
+  { pricing }: PriceContext,
   price: NamePrice,
   currency: NonNullable<ReturnType<typeof parseCurrency>>,
   codes: readonly string[],

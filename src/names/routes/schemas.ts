@@ -76,6 +76,74 @@ export const ownedName = Type.Object(
   { title: 'ArNS owned-name receipt' },
 );
 
+const lease = {
+  state: Type.String({ description: 'free, registered, grace, lapsed, reserved or returned' }),
+  type: optional(text),
+  startedAt: optional(text),
+  endsAt: optional(text),
+  graceEndsAt: optional(text),
+  extendableYears: optional(Type.Integer()),
+  undernameLimit: optional(Type.Integer()),
+  auctionEndsAt: optional(text),
+};
+
+export const nameNow = Type.Object(
+  {
+    name: text,
+    ...lease,
+    service: optional(Type.String({ description: "the service's own Solana address" })),
+    antId: optional(text),
+    token: optional(
+      Type.Object({
+        owner: text,
+        controllers: Type.Array(text),
+        name: text,
+        ticker: text,
+        logo: text,
+        description: text,
+        keywords: Type.Array(text),
+      }),
+    ),
+    records: optional(
+      Type.Array(
+        Type.Object({
+          undername: text,
+          target: text,
+          protocol: text,
+          ttlSeconds: Type.Integer(),
+          index: Type.Integer({ description: 'place by priority, then name; @ is 0' }),
+          owner: optional(text),
+          displayName: optional(text),
+          logo: optional(text),
+          description: optional(text),
+          keywords: optional(Type.Array(text)),
+        }),
+      ),
+    ),
+  },
+  { title: 'ArNS name as it stands' },
+);
+
+export const nameEvents = Type.Object(
+  {
+    events: Type.Array(
+      Type.Object({
+        signature: text,
+        slot: Type.Integer(),
+        at: optional(text),
+        failed: Type.Boolean(),
+        steps: Type.Array(Type.Object({ instruction: text, values: Type.Record(text, text) })),
+      }),
+    ),
+  },
+  { title: 'ArNS name history' },
+);
+
+export const ownedNames = Type.Object(
+  { names: Type.Array(Type.Object({ name: text, antId: text, ...lease })) },
+  { title: 'ArNS names owned' },
+);
+
 const purchaseFields = {
   nonce: text,
   name: text,

@@ -10,6 +10,11 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
+/** What every view is given. */
+export interface ViewProps {
+  readonly place: Place;
+}
+
 export const place = signal<Place>(readPlace(window.location.href));
 
 /** Goes to a path of the page. `replace`: the step back leads past it. */

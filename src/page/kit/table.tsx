@@ -10,6 +10,8 @@ export interface Column<R> {
   readonly align?: 'start' | 'end' | undefined;
   /** Takes the room that the others leave. */
   readonly wide?: boolean | undefined;
+  /** Of a column in a grid (`12rem`, `minmax(9rem, 1fr)`); virtual tables alone need to know it before their rows. */
+  readonly width?: string | undefined;
 }
 
 interface Props<R> {

@@ -118,7 +118,9 @@ export function VirtualTable<R>({
 
 /** The same widths for every row, whatever is in it: rows that come into sight must not move the others. */
 const widthsOf = <R,>(columns: readonly Column<R>[]): string =>
-  columns.map(({ wide }) => (wide === true ? 'minmax(12rem, 3fr)' : 'minmax(7rem, 1fr)')).join(' ');
+  columns
+    .map(({ wide, width }) => width ?? (wide === true ? 'minmax(12rem, 3fr)' : 'minmax(7rem, 1fr)'))
+    .join(' ');
 
 const UnloadedCell = () => (
   <span class="skeleton" aria-hidden="true">

@@ -25,11 +25,7 @@ export async function signedHeaders(
   signer: RequestSigner,
   { nonce = readingNonce(), boundTo }: { readonly nonce?: string; readonly boundTo?: BoundRequest } = {},
 ): Promise<Readonly<Record<string, string>>> {
-  const digest = boundTo?.body === undefined ? '' : await contentDigest(boundTo.body);
-  const text =
-    boundTo === undefined
-      ? nonce
-      : ['turnpike request', boundTo.service, boundTo.method, boundTo.path, digest, nonce].join('\n');
+  const { text, digest } = await requestText(nonce, boundTo);
   return {
     'x-public-key': encodeBase64url(await signer.publicKey()),
     'x-nonce': nonce,
@@ -38,6 +34,17 @@ export async function signedHeaders(
     ...(boundTo !== undefined && { 'x-service-address': boundTo.service }),
     ...(digest !== '' && { 'content-digest': digest }),
   };
+}
+
+/** What is signed, and the digest of the body that is in it. */
+export async function requestText(
+  nonce: string,
+  boundTo: BoundRequest | undefined,
+): Promise<{ readonly text: string; readonly digest: string }> {
+  if (boundTo === undefined) return { text: nonce, digest: '' };
+  const { service, method, path, body } = boundTo;
+  const digest = body === undefined ? '' : await contentDigest(body);
+  return { text: ['turnpike request', service, method, path, digest, nonce].join('\n'), digest };
 }
 
 /** 32 hexadecimal digits, as published clients send them to read. */

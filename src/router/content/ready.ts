@@ -59,7 +59,7 @@ export class ReadyAnswers {
     const ready = this.#answers.get(url);
     if (ready === undefined || ready.host !== headers.host || isSpecial(request)) return false;
     if (request.method === 'HEAD' && !ready.placed) return false;
-    if (ready.origin === 'localhost' && opensPage(headers)) return false;
+    if (ready.origin === 'shared-without-pages' && opensPage(headers, ready.host ?? '')) return false;
     const { content, telemetry, stallTimeoutMs, onHit } = this.#parts;
     if (!this.#isAllowed(ready)) return false;
     const inMemory = content.inMemory(ready.id);

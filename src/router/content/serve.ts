@@ -2,7 +2,7 @@
  * From a request to an answer: what the host and path mean, whether it may be served, and in which mode. The
  * blocklist is asked at every hop: the name, what it points at, the manifest, the file in it.
  */
-import { asksForServiceWorker, opensPage, type WebOrigin } from '../../delivery/isolation.ts';
+import { asksForServiceWorker, opensPage, pagesVaryBy, type WebOrigin } from '../../delivery/isolation.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
@@ -46,7 +46,9 @@ export class Serve {
   async serve(request: Request, reply: Reply, host: Host): Promise<OwnTarget | undefined> {
     const { pathname, query } = splitUrl(request.url);
     const { targetRules } = this.#parts;
-    const target = parseTarget(host, pathname, targetRules, opensPage(request.headers));
+    const target = parseTarget(host, pathname, targetRules, (rootHost) =>
+      opensPage(request.headers, rootHost),
+    );
     if (asksForServiceWorker(request.headers) && webOriginOf(target, targetRules) !== 'own') {
       throw serviceWorkerRefused();
     }
@@ -56,7 +58,7 @@ export class Serve {
         redirect(reply, 302, `//${sandboxLabel(target.id)}.${target.authority}${pathname}${query}`, {
           'cache-control': 'public, max-age=3600',
           'x-router-txid': target.id,
-          ...(target.pagesOnly ? { vary: 'Sec-Fetch-Dest' } : {}),
+          ...(target.pagesOnly ? { vary: pagesVaryBy } : {}),
         });
         return undefined;
       case 'name': {

@@ -90,22 +90,28 @@ test('an origin is contentâ€™s own on hosts below the root and for the operatorâ
     assert.equal(origin(`${label}.router.example`, `/${id}/a`, { isolate }), 'own');
     assert.equal(origin('router.example', '/a', { isolate, rootContent: id }), 'own');
     assert.equal(origin('router.example', `/raw/${id}`, { isolate, rootContent: id }), shared);
-    assert.equal(origin('localhost:3000', `/${id}`, { isolate }, 'localhost'), isolate ? 'localhost' : 'own');
+    assert.equal(
+      origin('localhost:3000', `/${id}`, { isolate }, 'localhost'),
+      isolate ? 'shared-without-pages' : 'own',
+    );
     assert.equal(origin('elsewhere.example', `/${id}`, { isolate }, 'localhost'), shared);
   }
 });
 
 test('on localhost pages go to a host of their own, and programs are answered in place', () => {
   const local = parseHost('localhost:3000', { ...rules, baseDomain: 'localhost' });
-  assert.deepEqual(parseTarget(local, `/${id}`, open, true), {
-    kind: 'sandbox-redirect',
-    authority: 'localhost:3000',
-    id,
-    pagesOnly: true,
-  });
-  assert.equal(parseTarget(local, `/${id}`, open, false).kind, 'id');
-  assert.equal(parseTarget(local, `/${id}`, { ...open, isolate: false }, true).kind, 'id');
-  assert.equal(parseTarget(local, `/raw/${id}`, open, true).kind, 'raw');
+  assert.deepEqual(
+    parseTarget(local, `/${id}`, open, () => true),
+    {
+      kind: 'sandbox-redirect',
+      authority: 'localhost:3000',
+      id,
+      pagesOnly: true,
+    },
+  );
+  assert.equal(parseTarget(local, `/${id}`, open, () => false).kind, 'id');
+  assert.equal(parseTarget(local, `/${id}`, { ...open, isolate: false }, () => true).kind, 'id');
+  assert.equal(parseTarget(local, `/raw/${id}`, open, () => true).kind, 'raw');
 });
 
 test('a bucket refills steadily, and an IPv6 reader is a /64', () => {

@@ -49,8 +49,13 @@ export interface TargetRules {
 const idFirst = /^\/([A-Za-z0-9_-]{43})(?=\/|$)/;
 const rawId = /^\/raw\/([A-Za-z0-9_-]{43})\/?$/;
 
-/** `opensPage`: a browser shows the answer as a page. */
-export function parseTarget(host: Host, pathname: string, rules: TargetRules, opensPage = false): Target {
+/** `opensPage`: whether a browser shows the answer as a page, when it is read at a root host. */
+export function parseTarget(
+  host: Host,
+  pathname: string,
+  rules: TargetRules,
+  opensPage: (rootHost: string) => boolean = () => false,
+): Target {
   if (host.kind === 'unknown') throw notFound(pathname);
   if (host.kind !== 'root') {
     if (rules.restrictToRoot) throw rootHostOnly();
@@ -72,8 +77,12 @@ export function parseTarget(host: Host, pathname: string, rules: TargetRules, op
   if (id !== undefined) {
     const { authority } = host;
     if (!host.hasSubdomains) return below(id, pathname, origin);
-    if (!isLocal(authority)) return { kind: 'sandbox-redirect', authority, id, pagesOnly: false };
-    if (!rules.isolate || !opensPage) return below(id, pathname, rules.isolate ? 'localhost' : 'own');
+    // What is not kept apart in place has its origin by its host alone, which not every resolver finds below localhost.
+    if (!rules.isolate) {
+      if (isLocal(authority)) return below(id, pathname, 'own');
+      return { kind: 'sandbox-redirect', authority, id, pagesOnly: false };
+    }
+    if (!opensPage(authority)) return below(id, pathname, 'shared-without-pages');
     return { kind: 'sandbox-redirect', authority, id, pagesOnly: true };
   }
   const root = rootTarget(pathname, rules);
@@ -84,7 +93,6 @@ export function parseTarget(host: Host, pathname: string, rules: TargetRules, op
   throw notFound(pathname);
 }
 
-/** Not every resolver knows the hosts below localhost. Browsers do, and pages want an origin of their own. */
 function isLocal(authority: string): boolean {
   return /^localhost(:|$)/.test(authority);
 }

@@ -110,7 +110,7 @@ describe('names over HTTP', () => {
     });
 
   test('a sandbox is reached as the request came to the proxy in front, where that is a trusted one', async () => {
-    const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'other.test' };
+    const forwarded = { ...page, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'other.test' };
     const below = `${sandboxOf(ids.page)}.${root}/${ids.page}`;
     const there = await get(root, `/${ids.page}`, forwarded, '127.0.0.2');
     assert.deepEqual([there.status, there.headers.location], [302, `https://${below}`]);
@@ -126,9 +126,8 @@ describe('names over HTTP', () => {
 
   test('a request names one host, which is one', async () => {
     const { page } = ids;
-    const sandbox = `302 http://${sandboxOf(page)}.${root}/${page}`;
-    assert.equal(await byHand(`/${page}`, root), sandbox);
-    assert.equal(await byHand(`http://${root}/${page}`, root), sandbox);
+    assert.equal(await byHand(`/${page}`, root), '200');
+    assert.equal(await byHand(`http://${root}/${page}`, root), '200');
     assert.equal(await byHand(`http://site.${root}/index.html`, `site.${root}`), '200');
     assert.equal(await byHand(`http://site.${root}`, `site.${root}`), '200');
     assert.equal(await byHand(`http://evil.test/${page}`, root), '400');
@@ -190,7 +189,7 @@ describe('names over HTTP', () => {
   test('an id has an origin of its own', async () => {
     const sandbox = `${sandboxOf(ids.script)}.${root}:88`;
     for (const host of [`${root}:88`, `site.${root}:88`]) {
-      const answer = await get(host, `/${ids.script}?x=1`);
+      const answer = await get(host, `/${ids.script}?x=1`, page);
       assert.equal(answer.status, 302);
       assert.equal(answer.headers.location, `http://${sandbox}/${ids.script}?x=1`);
     }
@@ -307,12 +306,35 @@ describe('names over HTTP', () => {
       const got = await get('localhost:3000', `/${ids.page}?x=1`, headers);
       const there = `http://${sandboxOf(ids.page)}.localhost:3000/${ids.page}?x=1`;
       assert.deepEqual([got.status, got.headers.location], [302, there]);
-      assert.equal(got.headers.vary, 'Sec-Fetch-Dest');
+      assert.equal(got.headers.vary, 'Sec-Fetch-Dest, Accept');
     }
     const fetched = await get('localhost:3000', `/${ids.page}`, { 'sec-fetch-dest': 'empty' });
-    assert.deepEqual([fetched.status, fetched.headers.vary], [200, 'Sec-Fetch-Dest']);
+    assert.deepEqual([fetched.status, fetched.headers.vary], [200, 'Sec-Fetch-Dest, Accept']);
     assert.equal((await get('localhost:3000', `/raw/${ids.page}`, page)).status, 200);
     assert.equal((await get('127.0.0.1:3000', `/${ids.page}`, page)).status, 200);
+  });
+
+  test('images, fonts and programs find an id at the root host itself; pages, also of old browsers, go to their own', async () => {
+    for (const headers of [
+      {},
+      { 'sec-fetch-dest': 'image' },
+      { 'sec-fetch-dest': 'font' },
+      { accept: 'image/*' },
+    ]) {
+      const got = await get(root, `/${ids.script}`, headers);
+      assert.deepEqual(
+        [got.status, got.text, got.headers.vary],
+        [200, 'run()', 'Sec-Fetch-Dest, Accept, Service-Worker'],
+      );
+    }
+    const inPlace = await get(root, `/${ids.page}`, { 'sec-fetch-dest': 'empty' });
+    assert.match(policyOf(inPlace), /^sandbox /, 'should a browser show it after all');
+    for (const headers of [page, { accept: 'text/html,*/*;q=0.8' }]) {
+      const got = await get(root, `/${ids.page}`, headers);
+      assert.deepEqual([got.status, got.headers.vary], [302, 'Sec-Fetch-Dest, Accept']);
+    }
+    const worker = { 'sec-fetch-dest': 'serviceworker', 'service-worker': 'script' };
+    assert.equal((await get(root, `/${ids.script}`, worker)).status, 403);
   });
 
   test('ISOLATE_ACTIVE_CONTENT=false serves pages at every host as if it were their own', async () => {

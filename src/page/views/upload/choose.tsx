@@ -32,8 +32,8 @@ export function DropZone({ title, small = false, children }: DropZoneProps) {
   useStrayDrops();
   return (
     <>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the buttons inside it do the same */}
-      <div
+      <section
+        aria-label={title}
         class={`drop-zone${small ? ' drop-zone-small' : ''}${isOver.value ? ' drop-zone-over' : ''}`}
         onDragEnter={(event) => {
           event.preventDefault();
@@ -59,7 +59,7 @@ export function DropZone({ title, small = false, children }: DropZoneProps) {
           <FileButton label={words.chooseFolder} folder take={take} />
         </div>
         {children}
-      </div>
+      </section>
       {problem.value !== undefined && <Problem error={problem.value} />}
     </>
   );

@@ -15,8 +15,6 @@ export interface Cost {
   readonly total: Price;
   /** How many items there are, the manifest among them: each is signed. */
   readonly items: number;
-  /** Bytes of an entry's item. */
-  sizeOf(entry: UploadEntry): number;
   /** Of one file; undefined while it is not known. */
   priceOf(entry: UploadEntry): Price | undefined;
   readonly hasTooLarge: boolean;
@@ -41,27 +39,31 @@ export function useCost(
     const paths = entries.map(({ path }) => path);
     return hasManifest ? [manifestItemBytes(signatureType, paths, plan)] : [];
   }, [entries, signatureType, hasManifest, plan]);
-  const all = [...sizes.values(), ...manifest];
-  const asked = sampledSizes(all).join();
   return useLoad(
     async (signal) => {
       const terms = await uploadTerms();
+      const all = [...sizes.values(), ...manifest];
       const paid = sampledSizes(all.filter((size) => size > terms.freeBytes));
       const samples = await askPrices(paid, signal);
-      const sizeOf = (entry: UploadEntry): number => sizes.get(entry.key) ?? 0;
       return {
         terms,
         total: priceOf(all, samples, terms.freeBytes) ?? { winc: 0n, isExact: false },
         items: all.length,
-        sizeOf,
-        priceOf: (entry) => priceOf([sizeOf(entry)], samples, terms.freeBytes),
+        priceOf: ({ key }) => {
+          const size = sizes.get(key);
+          return size === undefined ? undefined : priceOf([size], samples, terms.freeBytes);
+        },
         hasTooLarge: all.some((size) => size > terms.maxItemBytes),
       };
     },
-    [asked, entries.length, hasManifest],
-    { keep: true },
+    [sizes, manifest],
   );
 }
+
+/** The list changes with every click, prices do not. */
+const known = new Map<number, { readonly winc: bigint; readonly until: number }>();
+const knownMs = 60_000;
+const mostKnown = 1_000;
 
 /** A few at a time. */
 async function askPrices(sizes: readonly number[], signal: AbortSignal): Promise<Samples> {
@@ -69,9 +71,18 @@ async function askPrices(sizes: readonly number[], signal: AbortSignal): Promise
   const left = [...sizes];
   const askNext = async (): Promise<void> => {
     for (let size = left.shift(); size !== undefined; size = left.shift()) {
-      samples.set(size, await priceOfBytes(BigInt(size), signal));
+      samples.set(size, await askPrice(size, signal));
     }
   };
   await Promise.all(Array.from({ length: samplesAtOnce }, askNext));
   return samples;
+}
+
+async function askPrice(size: number, signal: AbortSignal): Promise<bigint> {
+  const before = known.get(size);
+  if (before !== undefined && before.until > Date.now()) return before.winc;
+  const winc = await priceOfBytes(BigInt(size), signal);
+  if (known.size >= mostKnown) known.clear();
+  known.set(size, { winc, until: Date.now() + knownMs });
+  return winc;
 }

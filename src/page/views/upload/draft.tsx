@@ -3,11 +3,12 @@ import { useSignal } from '@preact/signals';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Card, Columns, Fact, Facts } from '../../kit/card.tsx';
 import { Checkbox, Select } from '../../kit/form.tsx';
-import { formatBytes, formatCredits } from '../../kit/format.ts';
+import { formatBytes, formatCredits, formatDollars } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
+import { Skeleton } from '../../kit/state.tsx';
 import type { Column } from '../../kit/table.tsx';
 import { Amount, Badge, Bytes, Id } from '../../kit/value.tsx';
-import { balanceOf } from '../../services/payment.ts';
+import { type Approval, balanceOf, rates } from '../../services/payment.ts';
 import { texts } from '../../texts.ts';
 import { openWalletChooser, type Wallet, wallet } from '../../wallet/wallet.ts';
 import { DropZone } from './choose.tsx';
@@ -232,90 +233,124 @@ function Folder() {
   );
 }
 
+const balanceEveryMs = 5_000;
+
 function Paying({ cost }: { readonly cost: Cost }) {
   const chosen = wallet.value;
-  const { winc, isExact } = cost.total;
-  const text = formatCredits(winc);
-  const missing = entries.value.filter(({ key }) => !hasFile(key)).length;
-  const canStart = !cost.hasTooLarge && missing === 0;
+  return chosen === undefined ? (
+    <>
+      <Facts>
+        <PriceFact cost={cost} />
+      </Facts>
+      <p class="soft">{words.needWalletNote}</p>
+      <div class="actions upload-next">
+        <Button kind="primary" onClick={() => openWalletChooser()}>
+          {words.needWallet}
+        </Button>
+      </div>
+    </>
+  ) : (
+    <PayingWith cost={cost} chosen={chosen} />
+  );
+}
+
+/** What is there, and what is missing; it follows a top-up in another tab. */
+function PayingWith({ cost, chosen }: { readonly cost: Cost; readonly chosen: Wallet }) {
+  const { address, label, source } = chosen;
+  const balance = useLoad((signal) => balanceOf(address, signal), [address], { everyMs: balanceEveryMs });
+  const { winc } = cost.total;
+  const missingFiles = entries.value.filter(({ key }) => !hasFile(key)).length;
+  const isLent = batch.value.paidBy.length > 0;
+  const there = isLent ? balance.value?.effectiveWinc : balance.value?.winc;
+  const isShort = there !== undefined && there < winc;
   return (
     <>
       <Facts>
-        <Fact label={words.cost}>
-          {winc === 0n ? (
-            <strong>{words.costFree}</strong>
-          ) : (
-            <strong class="number">{isExact ? text : words.costAbout(text)}</strong>
-          )}
-          <p class="soft">{words.costNote(formatBytes(cost.terms.freeBytes))}</p>
+        <PriceFact cost={cost} />
+        <Fact label={words.wallet}>
+          {label} <Id value={address} what={words.wallet} />
         </Fact>
-        {chosen !== undefined && (
-          <Fact label={words.wallet}>
-            {chosen.label} <Id value={chosen.address} what={words.wallet} />
+        {winc > 0n && (
+          <Fact label={words.balance}>
+            <Loaded of={balance} skeleton={<Skeleton lines={1} />}>
+              {({ received }) => <Credits there={there ?? 0n} price={winc} received={received} />}
+            </Loaded>
           </Fact>
         )}
-        {chosen !== undefined && winc > 0n && <Credits of={chosen} price={winc} />}
       </Facts>
       {cost.hasTooLarge && (
         <p class="tone-bad" role="alert">
           {words.tooLarge(formatBytes(cost.terms.maxItemBytes))}
         </p>
       )}
-      {missing > 0 && <p class="tone-warn">{words.filesMissing(missing)}</p>}
-      {chosen === undefined ? (
-        <>
-          <p class="soft">{words.needWalletNote}</p>
-          <Button kind="primary" onClick={() => openWalletChooser()}>
-            {words.needWallet}
-          </Button>
-        </>
-      ) : (
-        <>
-          {chosen.source === 'injected' && <p class="soft">{words.promptsNote(cost.items)}</p>}
-          <Button kind="primary" disabled={!canStart} onClick={() => void start()}>
-            {words.start(entries.value.length)}
-          </Button>
-        </>
+      {missingFiles > 0 && <p class="tone-warn">{words.filesMissing(missingFiles)}</p>}
+      {source === 'injected' && <p class="soft">{words.promptsNote(cost.items, batch.value.hasManifest)}</p>}
+      <div class="actions upload-next">
+        {isShort && (
+          <LinkButton href="/wallet/top-up" kind="primary">
+            {words.topUp}
+          </LinkButton>
+        )}
+        <Button
+          kind={isShort ? 'plain' : 'primary'}
+          disabled={cost.hasTooLarge || missingFiles > 0}
+          onClick={() => void start()}
+        >
+          {words.start(entries.value.length)}
+        </Button>
+      </div>
+      {isShort && <p class="soft">{words.topUpNote}</p>}
+    </>
+  );
+}
+
+interface CreditsProps {
+  readonly there: bigint;
+  readonly price: bigint;
+  readonly received: readonly Approval[];
+}
+
+function Credits({ there, price, received }: CreditsProps) {
+  const lenders = [...new Set(received.map(({ payingAddress }) => payingAddress))];
+  return (
+    <>
+      <Amount winc={there} />
+      {there < price && <p class="tone-warn">{words.shortBy(formatCredits(price - there))}</p>}
+      {lenders.length > 0 && (
+        <Checkbox
+          label={words.useLent}
+          checked={batch.value.paidBy.length > 0}
+          onChange={(checked) => changeBatch({ paidBy: checked ? lenders : [] })}
+        />
       )}
     </>
   );
 }
 
-const balanceEveryMs = 5_000;
-
-/** What is there, and what is missing; it follows a top-up in another tab. */
-function Credits({ of: { address }, price }: { readonly of: Wallet; readonly price: bigint }) {
-  const load = useLoad((signal) => balanceOf(address, signal), [address], { everyMs: balanceEveryMs });
+function PriceFact({ cost }: { readonly cost: Cost }) {
+  const { winc, isExact } = cost.total;
+  const { freeBytes } = cost.terms;
+  const text = formatCredits(winc);
   return (
-    <Fact label={words.balance}>
-      <Loaded of={load}>
-        {({ winc, effectiveWinc, received }) => {
-          const lenders = [...new Set(received.map(({ payingAddress }) => payingAddress))];
-          const isLent = batch.value.paidBy.length > 0;
-          const there = isLent ? effectiveWinc : winc;
-          return (
-            <>
-              <Amount winc={there} />
-              {lenders.length > 0 && (
-                <Checkbox
-                  label={words.useLent}
-                  checked={isLent}
-                  onChange={(checked) => changeBatch({ paidBy: checked ? lenders : [] })}
-                />
-              )}
-              {there < price && (
-                <div class="upload-short">
-                  <p class="tone-warn">{words.shortBy(formatCredits(price - there))}</p>
-                  <LinkButton href="/wallet/top-up" small>
-                    {words.topUp}
-                  </LinkButton>
-                  <p class="soft">{words.topUpNote}</p>
-                </div>
-              )}
-            </>
-          );
-        }}
-      </Loaded>
+    <Fact label={words.price}>
+      {winc === 0n ? (
+        <strong>{words.costFree}</strong>
+      ) : (
+        <>
+          <strong class="number">{isExact ? text : words.costAbout(text)}</strong> <Dollars winc={winc} />
+        </>
+      )}
+      <p class="soft">
+        {words.costNote} {freeBytes > 0 && words.freeNote(formatBytes(freeBytes))}
+      </p>
     </Fact>
   );
+}
+
+/** At the rate that credits are bought for now. */
+function Dollars({ winc }: { readonly winc: bigint }) {
+  const { value } = useLoad(rates, []);
+  const perWinc = (value?.fiat.usd ?? 0) / (value?.winc ?? 1);
+  if (!(perWinc > 0)) return null;
+  return <span class="soft">{words.inDollars(formatDollars(Number(winc) * perWinc))}</span>;
 }

@@ -41,7 +41,7 @@ export function EditFile({ entry, onSave, onClose }: EditFileProps) {
   const tagsError = problemOfTags({ type, tags });
   return (
     <Dialog open title={words.edit} onClose={onClose}>
-      <p>
+      <p class="upload-edited">
         <FileName path={entry.path} />
       </p>
       <Form
@@ -79,7 +79,7 @@ export function TagAll({ tags: before, onSave, onClose }: TagAllProps) {
   const error = problemOfTags({ type: 'application/octet-stream', tags });
   return (
     <Dialog open title={words.tagAll} onClose={onClose}>
-      <p class="soft">{words.tagAllNote}</p>
+      <p class="soft upload-edited">{words.tagAllNote}</p>
       <Form
         error={isTried ? error : undefined}
         onSubmit={() => {
@@ -118,7 +118,6 @@ function TagFields({ tags, onChange }: TagFieldsProps) {
       <legend>{words.tags}</legend>
       <p class="hint">{words.tagsHint}</p>
       {tags.map((tag, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: tags have no other identity than their place
         <div class="tag-field" key={at}>
           <TextField
             label={words.tagName(at + 1)}

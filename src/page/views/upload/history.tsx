@@ -33,11 +33,11 @@ const columns: readonly Column<KeptReceipt>[] = [
       </a>
     ),
   },
-  { id: 'id', head: words.id, cell: ({ id }) => <Id value={id} href={`/tx/${id}`} /> },
+  { id: 'state', head: words.state, cell: (kept) => <Status of={kept} /> },
+  { id: 'at', head: words.at, cell: ({ at }) => <Time at={at} /> },
   { id: 'size', head: words.size, align: 'end', cell: ({ size }) => <Bytes of={size} /> },
   { id: 'paid', head: words.paid, align: 'end', cell: (kept) => <Paid of={kept} /> },
-  { id: 'at', head: words.at, cell: ({ at }) => <Time at={at} /> },
-  { id: 'state', head: words.state, cell: (kept) => <Status of={kept} /> },
+  { id: 'id', head: words.id, cell: ({ id }) => <Id value={id} href={`/tx/${id}`} /> },
 ];
 
 export function HistoryView() {

@@ -8,7 +8,6 @@ import { serviceUrl } from '../../services/settings.ts';
 import { type ItemStatus, itemStatus } from '../../services/upload.ts';
 import { texts } from '../../texts.ts';
 
-
 const words = texts.upload;
 
 export function ItemLinks({ id }: { readonly id: string }) {
@@ -25,7 +24,7 @@ export function ItemLinks({ id }: { readonly id: string }) {
       </Facts>
       <div class="actions upload-next">
         {gateway !== undefined && (
-          <LinkButton href={`${gateway}/${id}`} outside>
+          <LinkButton kind="primary" href={`${gateway}/${id}`} outside>
             {words.openGateway}
           </LinkButton>
         )}
@@ -107,4 +106,3 @@ function stepsOf({ status, info, reason, bundleId }: ItemStatus, receivedAt: num
     },
   ];
 }
-

@@ -71,7 +71,7 @@ function Receipt({ kept }: { readonly kept: KeptReceipt }) {
         <ItemLinks id={id} />
       </Card>
       <Columns>
-        <Card title={words.receipt}>
+        <Card title={words.file}>
           <Facts>
             <Fact label={words.name}>
               {folderFiles === undefined ? <FileName path={path} /> : words.folderOf(folderFiles)}
@@ -92,12 +92,14 @@ function Receipt({ kept }: { readonly kept: KeptReceipt }) {
               <Time at={at} />
             </Fact>
           </Facts>
-          <Json value={receipt} />
         </Card>
         <Card title={words.way}>
           <ItemWay id={id} receivedAt={at} />
         </Card>
       </Columns>
+      <Card title={words.asJson}>
+        <Json value={receipt} />
+      </Card>
     </>
   );
 }

@@ -1,5 +1,4 @@
 /** An upload under way, and what came of it. */
-import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
@@ -24,6 +23,7 @@ import {
   clear,
   entries,
   hasFile,
+  isOffline,
   pause,
   pauseAll,
   resume,
@@ -60,11 +60,11 @@ export function RunningView() {
 
 function Going({ totals }: { readonly totals: Totals }) {
   const rate = useRef(new SendRate());
-  const isOnline = useOnline();
   const isGoing = totals.going > 0;
   const hasFailed = totals.failed > 0;
   if (isGoing) rate.current.add(Date.now(), totals.sentBytes);
-  const msLeft = isGoing && isOnline ? rate.current.msLeft(totals.bytes - totals.sentBytes) : undefined;
+  const msLeft =
+    isGoing && !isOffline.value ? rate.current.msLeft(totals.bytes - totals.sentBytes) : undefined;
   const title = isGoing ? words.uploading : hasFailed ? words.stopped : words.paused;
   const stop = async (): Promise<void> => {
     const isSure = await confirmAction({
@@ -92,18 +92,9 @@ function Going({ totals }: { readonly totals: Totals }) {
         </>
       }
     >
-      <Progress
-        value={totals.sentBytes}
-        max={totals.bytes}
-        label={words.progress(
-          totals.sent,
-          totals.files,
-          formatBytes(totals.sentBytes),
-          formatBytes(totals.bytes),
-        )}
-      />
+      <Progress value={totals.sentBytes} max={totals.bytes} label={progressText(totals)} />
       {msLeft !== undefined && <p class="soft">{words.timeLeft(formatDuration(msLeft))}</p>}
-      {!isOnline && (
+      {isOffline.value && (
         <p class="tone-warn" role="status">
           {words.offline}
         </p>
@@ -112,6 +103,9 @@ function Going({ totals }: { readonly totals: Totals }) {
     </Card>
   );
 }
+
+const progressText = ({ sent, files, sentBytes, bytes }: Totals): string =>
+  words.progress(sent, files, formatBytes(sentBytes), formatBytes(bytes));
 
 /** What keeps the whole from going on, with what helps. */
 function FirstProblem() {
@@ -148,14 +142,12 @@ function Outcome({ totals }: { readonly totals: Totals }) {
       actions={
         <>
           {sent.length > 0 && <Button onClick={exportAll}>{words.exportReceipts}</Button>}
-          <Button kind="primary" onClick={clear}>
-            {words.uploadMore}
-          </Button>
+          <Button onClick={clear}>{words.uploadMore}</Button>
         </>
       }
     >
       <p role="status" class="soft">
-        {words.progress(totals.sent, totals.files, formatBytes(totals.sentBytes), formatBytes(totals.bytes))}
+        {progressText(totalsOf(entries.value.filter(({ isManifest }) => !isManifest)))}
       </p>
       {main?.receipt !== undefined && (
         <div class="upload-outcome">
@@ -181,18 +173,18 @@ const tones: Readonly<Record<EntryState, Tone>> = {
 
 const columns: readonly Column<UploadEntry>[] = [
   { id: 'name', head: words.name, wide: true, cell: (entry) => <FileName path={entry.path} /> },
-  { id: 'size', head: words.size, align: 'end', cell: ({ size }) => <Bytes of={size} /> },
   { id: 'state', head: words.state, cell: (entry) => <StateCell entry={entry} /> },
+  { id: 'size', head: words.size, align: 'end', cell: ({ size }) => <Bytes of={size} /> },
   {
-    id: 'actions',
-    head: <span class="unseen">{words.actions}</span>,
-    align: 'end',
-    cell: (entry) => <RowActions entry={entry} />,
+    id: 'id',
+    head: words.id,
+    cell: ({ receipt }) =>
+      receipt === undefined ? null : <Id value={receipt.id} href={`/upload/history/${receipt.id}`} />,
   },
 ];
 
 function StateCell({ entry }: { readonly entry: UploadEntry }) {
-  const { state, doneBytes, size, problem, receipt, path } = entry;
+  const { state, doneBytes, size, problem, path } = entry;
   const isMoving = state === 'reading' || state === 'sending';
   return (
     <span class="state-cell">
@@ -204,7 +196,7 @@ function StateCell({ entry }: { readonly entry: UploadEntry }) {
           aria-label={`${words.states[state]}: ${shownName(path)}`}
         />
       )}
-      {receipt !== undefined && <Id value={receipt.id} href={`/tx/${receipt.id}`} />}
+      <RowActions entry={entry} />
       {state === 'failed' && problem !== undefined && (
         <span class="row-note tone-bad">{problemText(problem)}</span>
       )}
@@ -233,17 +225,4 @@ function problemText({ kind, text }: Problem): string {
   if (kind === 'service') return words.problems.service(text === 'INVALID' ? words.invalid : text);
   if (kind === 'wallet') return words.problems.wallet(text);
   return words.problems[kind];
-}
-
-function useOnline(): boolean {
-  const isOnline = useSignal(navigator.onLine);
-  useEffect(() => {
-    const end = new AbortController();
-    const look = (): void => {
-      isOnline.value = navigator.onLine;
-    };
-    for (const event of ['online', 'offline']) window.addEventListener(event, look, { signal: end.signal });
-    return () => end.abort();
-  }, []);
-  return isOnline.value;
 }

@@ -13,13 +13,14 @@ import { kept } from '../../services/kept.ts';
 import * as uploadService from '../../services/upload.ts';
 import { texts } from '../../texts.ts';
 import { needWallet, WalletRefused } from '../../wallet/wallet.ts';
-import { afterReload, isWorking, newEntry, type SignedUpload, type UploadEntry } from './engine/entry.ts';
+import { afterReload, newEntry, type SignedUpload, type UploadEntry } from './engine/entry.ts';
 import { likelyIndex, type ManifestPlan, sentIds, writeManifest } from './engine/manifest.ts';
 import { OtherFile, type SignOptions, UploadQueue } from './engine/queue.ts';
 import { type FoundFile, takeFiles } from './engine/take-files.ts';
 import { keepReceipt } from './receipts.ts';
 
 export interface Batch {
+  readonly id: string;
   /** Files are chosen while it is a draft. */
   readonly isDraft: boolean;
   /** Whether its files came in a folder. */
@@ -34,6 +35,7 @@ export interface Batch {
 }
 
 const noBatch: Batch = {
+  id: '',
   isDraft: true,
   isFolder: false,
   hasManifest: false,
@@ -56,7 +58,7 @@ const keptFileBytes = 4 * 1024 * 1024;
 const keptFilesBytes = 64 * 1024 * 1024;
 const shownEveryMs = 100;
 const keptAfterMs = 200;
-const manifestKey = 'manifest';
+const offlineMs = 5_000;
 
 const batches = kept<KeptBatch>('upload');
 const progress = kept<UploadEntry>('upload-entries');
@@ -65,6 +67,8 @@ export const batch = signal<Batch>(noBatch);
 export const entries = signal<readonly UploadEntry[]>([]);
 /** False until what was kept is read. */
 export const isRestored = signal(false);
+/** Something waits until the device is online. */
+export const isOffline = signal(false);
 /** Another tab has the upload that is kept. */
 export const isElsewhere = signal(false);
 
@@ -114,7 +118,7 @@ export async function addFiles(found: readonly FoundFile[]): Promise<void> {
     const { size } = file;
     const entry =
       before === undefined
-        ? newEntry({ key: crypto.randomUUID(), path, size, type: contentTypeOfFile(path) })
+        ? newEntry({ key: crypto.randomUUID(), path, size, type: typeOf(path, file) })
         : { ...before, size };
     byPath.set(path, entry);
     files.set(entry.key, file);
@@ -125,6 +129,7 @@ export async function addFiles(found: readonly FoundFile[]): Promise<void> {
   const paths = entries.value.map(({ path }) => path);
   batch.value = {
     ...batch.value,
+    id: batch.value.id === '' ? crypto.randomUUID() : batch.value.id,
     isFolder,
     hasManifest: batch.value.hasManifest || (isFolder && !wasFolder),
     plan: plan.index === '' ? { ...plan, index: likelyIndex(paths) } : plan,
@@ -132,6 +137,12 @@ export async function addFiles(found: readonly FoundFile[]): Promise<void> {
     tooMany: batch.value.tooMany + taken.tooMany,
   };
   keepSoon();
+}
+
+/** By the end of its name; what that does not tell, the system may know. */
+function typeOf(path: string, file: File): string {
+  const type = contentTypeOfFile(path);
+  return type === 'application/octet-stream' && file.type !== '' ? file.type : type;
 }
 
 /** The person chose files for an upload that a reload left without them. */
@@ -229,18 +240,21 @@ export function clear(): void {
   for (const key of old) forgetEntry(key);
 }
 
+const manifestKey = ({ id }: Batch): string => `manifest ${id}`;
+
 /** The manifest follows when every file is sent or given up. */
 function addManifest(): void {
   const { hasManifest, isDraft, plan } = batch.value;
   const all = queue.entries;
-  if (isDraft || !hasManifest || queue.entry(manifestKey) !== undefined || all.length === 0) return;
+  const key = manifestKey(batch.value);
+  if (isDraft || !hasManifest || queue.entry(key) !== undefined || all.length === 0) return;
   if (!all.every(({ state }) => state === 'sent' || state === 'cancelled')) return;
   const ids = sentIds(all);
   if (ids.size === 0) return;
   const file = new Blob([writeManifest(ids, plan)]);
   const { size } = file;
   const path = texts.upload.manifestName;
-  const entry = newEntry({ key: manifestKey, path, size, type: manifestContentType, isManifest: true });
+  const entry = newEntry({ key, path, size, type: manifestContentType, isManifest: true });
   queue.add(isHeld ? { ...entry, state: 'paused' } : entry, file);
 }
 
@@ -326,10 +340,13 @@ async function restore(): Promise<void> {
     return;
   }
   const found = await batches.get('current');
-  if (found === undefined || found.entries.length === 0) return;
   const further = new Map((await progress.all()).map((entry) => [entry.key, entry]));
+  if (found === undefined || found.entries.length === 0) {
+    for (const key of further.keys()) forgetEntry(key);
+    return;
+  }
   const all = found.entries.map((entry) => further.get(entry.key) ?? entry);
-  const manifest = further.get(manifestKey);
+  const manifest = further.get(manifestKey(found.batch));
   batch.value = found.batch;
   if (found.batch.isDraft) {
     for (const [key, file] of found.files) files.set(key, file);
@@ -358,17 +375,15 @@ function isOwner(): Promise<boolean> {
   });
 }
 
-function whenOnline(abort: AbortSignal): Promise<void> {
-  if (navigator.onLine) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const end = new AbortController();
-    window.addEventListener('online', () => settle(resolve), { signal: end.signal });
-    abort.addEventListener('abort', () => settle(() => reject(abort.reason)), { signal: end.signal });
-    const settle = (how: () => void): void => {
-      end.abort();
-      how();
-    };
-  });
+/** A service on this machine answers offline too: so it is asked now and then, whatever the browser says. */
+async function whenOnline(abort: AbortSignal): Promise<void> {
+  if (navigator.onLine) return;
+  isOffline.value = true;
+  const back = new AbortController();
+  window.addEventListener('online', () => back.abort(), { once: true, signal: abort });
+  await sleep(offlineMs, AbortSignal.any([abort, back.signal])).catch(() => {});
+  isOffline.value = false;
+  abort.throwIfAborted();
 }
 
 function sleep(ms: number, abort: AbortSignal): Promise<void> {
@@ -385,9 +400,6 @@ function sleep(ms: number, abort: AbortSignal): Promise<void> {
     abort.addEventListener('abort', stop, { once: true });
   });
 }
-
-/** Whether something is under way: for who looks at another section. */
-export const isUploading = (): boolean => entries.value.some(isWorking);
 
 restore()
   .catch(cannotKeep)

@@ -29,7 +29,9 @@ export function ApprovalTable({ caption, approvals, show, action, empty }: Props
           id: 'who',
           head: show === 'payer' ? words.from : words.to,
           wide: true,
-          cell: (row) => <Id value={addressOf(row)} href={`/address/${encodeURIComponent(addressOf(row))}`} />,
+          cell: (row) => (
+            <Id value={addressOf(row)} href={`/address/${encodeURIComponent(addressOf(row))}`} />
+          ),
         },
         {
           id: 'amount',

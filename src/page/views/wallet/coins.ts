@@ -31,7 +31,8 @@ export async function coinsOf(kind: WalletKind, address: string): Promise<readon
 }
 
 async function arweaveCoins(address: string): Promise<readonly Coin[] | undefined> {
-  const node = serviceUrl('gateway') ?? serviceUrl('arweave');
+  // A gateway may remember a balance for a while.
+  const node = serviceUrl('arweave') ?? serviceUrl('gateway');
   if (node === undefined) return undefined;
   return [
     { symbol: 'AR', decimals: 12, amount: BigInt(await askChain(`${node}/wallet/${address}/balance`)) },
@@ -100,8 +101,10 @@ export const faucetGifts: Readonly<
   ],
 };
 
-export async function askFaucet(address: string, coin: string, amount: string): Promise<void> {
-  await askConsole('POST', '/api/local/faucet', { address, coin: coin.toLowerCase(), amount });
+/** Answers how much the address has then, in whole coins. */
+export async function askFaucet(address: string, coin: string, amount: string): Promise<string> {
+  const asked = { address, coin: coin.toLowerCase(), amount };
+  return (await askConsole<{ balance: string }>('POST', '/api/local/faucet', asked)).balance;
 }
 
 /** The chain's own time: the clock of a local network may be ahead. */

@@ -13,7 +13,7 @@ import { type PastPayment, pastPayments, pastPaymentsPath } from '../../services
 import { texts } from '../../texts.ts';
 import { signForPayment } from '../../wallet/sign-for.ts';
 import type { Wallet } from '../../wallet/wallet.ts';
-import { describePayment, creditsByDay } from './past-payments.ts';
+import { creditsByDay, describePayment } from './past-payments.ts';
 
 const words = texts.wallet.history;
 /** In memory alone: a reload asks the wallet again. */
@@ -40,18 +40,22 @@ export function History({ of: current }: { readonly of: Wallet }) {
 
 function Payments({ of: current }: { readonly of: Wallet }) {
   const [pages, setPages] = useState(1);
-  const history = useLoad((signal) => readPages(current, pages, signal), [current.address, pages], { keep: true });
+  const history = useLoad((signal) => readPages(current, pages, signal), [current.address, pages], {
+    keep: true,
+  });
   return (
     <Loaded of={history}>
       {({ payments, hasMore }) =>
         payments.length === 0 ? (
-          <Empty
-            title={words.empty}
-            action={<LinkButton href="/wallet/top-up">{words.buy}</LinkButton>}
-          />
+          <Empty title={words.empty} action={<LinkButton href="/wallet/top-up">{words.buy}</LinkButton>} />
         ) : (
           <>
-            <Chart title={words.chart} unit="credits" kind="bars" series={[{ label: words.chart, points: creditsByDay(payments) }]} />
+            <Chart
+              title={words.chart}
+              unit="credits"
+              kind="bars"
+              series={[{ label: words.chart, points: creditsByDay(payments) }]}
+            />
             <PaymentTable payments={payments} />
             {hasMore && pages < mostPages && (
               <div class="actions">

@@ -35,7 +35,9 @@ export function Overview() {
               {texts.wallet.tabs.topUp}
             </LinkButton>
             <Button onClick={() => openWalletChooser()}>{texts.wallet.change}</Button>
-            <Button onClick={() => disconnect()}>{texts.wallet.disconnect}</Button>
+            <Button kind="quiet" onClick={() => disconnect()}>
+              {texts.wallet.disconnect}
+            </Button>
           </>
         )}
       </PageTitle>
@@ -167,7 +169,12 @@ function Addresses({ of: current }: { readonly of: Wallet }) {
               <>
                 {current.kind !== 'arweave' && (
                   <Fact label={words.normalised}>
-                    <Id full value={forms.normalised} what={words.normalised} href={`/address/${forms.normalised}`} />
+                    <Id
+                      full
+                      value={forms.normalised}
+                      what={words.normalised}
+                      href={`/address/${forms.normalised}`}
+                    />
                     <p class="soft">{words.normalisedHint}</p>
                   </Fact>
                 )}
@@ -207,8 +214,8 @@ function Coins({ of: { kind, address }, refreshCredits }: CoinsProps) {
   const give = async (coin: string, amount: string): Promise<void> => {
     setBusy(coin);
     try {
-      await askFaucet(address, coin, amount);
-      notify({ tone: 'good', text: words.faucetGave(`${amount} ${coin}`) });
+      const balance = await askFaucet(address, coin, amount);
+      notify({ tone: 'good', text: words.faucetGave(`${balance} ${coin}`) });
       coins.again();
       refreshCredits();
     } catch (error) {
@@ -240,7 +247,7 @@ function Coins({ of: { kind, address }, refreshCredits }: CoinsProps) {
           <div class="actions">
             {faucetGifts[kind].map(({ coin, amount }) => (
               <Button key={coin} small busy={busy === coin} onClick={() => give(coin, amount)}>
-                {words.faucetCoin(`${amount} ${coin}`)}
+                {coin === 'credits' ? words.faucetCredit : words.faucetCoin(`${amount} ${coin}`)}
               </Button>
             ))}
           </div>

@@ -40,12 +40,23 @@ export function describePayment(payment: PastPayment): DescribedPayment {
   };
 }
 
-/** Credits by day, the oldest first. */
-export function creditsByDay(payments: readonly PastPayment[]): [number, number][] {
+const dayMs = 86_400_000;
+const fewestDays = 30;
+const mostDays = 400;
+
+/** Credits by day up to today, the oldest first; days without any count too, unless they would be too many. */
+export function creditsByDay(payments: readonly PastPayment[], now = Date.now()): [number, number][] {
   const days = new Map<number, bigint>();
   for (const { date, wincCredited } of payments) {
-    const day = new Date(date).setHours(0, 0, 0, 0);
+    const day = dayOf(Date.parse(date));
     if (!Number.isNaN(day)) days.set(day, (days.get(day) ?? 0n) + BigInt(wincCredited));
   }
+  const last = dayOf(now);
+  const first = Math.min(last - (fewestDays - 1) * dayMs, ...days.keys());
+  const isLong = (last - first) / dayMs > mostDays;
+  for (let day = first; day <= last && !isLong; day += dayMs) days.set(day, days.get(day) ?? 0n);
   return [...days].sort(([left], [right]) => left - right).map(([day, winc]) => [day, Number(winc) / 1e12]);
 }
+
+/** In UTC: every day is as long as the others. */
+const dayOf = (at: number): number => Math.floor(at / dayMs) * dayMs;

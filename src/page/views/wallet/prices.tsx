@@ -72,7 +72,12 @@ export function Prices({ place }: { readonly place: Place }) {
                   rowKey={({ name }) => name}
                   columns={[
                     { id: 'what', head: words.what, cell: ({ name }) => name },
-                    { id: 'size', head: words.size, align: 'end', cell: ({ bytes: size }) => formatBytes(size) },
+                    {
+                      id: 'size',
+                      head: words.size,
+                      align: 'end',
+                      cell: ({ bytes: size }) => formatBytes(size),
+                    },
                     {
                       id: 'credits',
                       head: texts.wallet.approvals.amount,
@@ -105,7 +110,9 @@ function Cost({ winc, price }: { readonly winc: bigint; readonly price: Rates | 
       </Fact>
       {price !== undefined &&
         Object.keys(price.fiat)
-          .sort((left, right) => Number(right === 'usd') - Number(left === 'usd') || left.localeCompare(right))
+          .sort(
+            (left, right) => Number(right === 'usd') - Number(left === 'usd') || left.localeCompare(right),
+          )
           .map((currency) => (
             <Fact key={currency} label={words.inCurrency(currency.toUpperCase())}>
               <span class="number">{formatMoney(worthOf(winc, price, currency) * 100, currency, true)}</span>

@@ -66,7 +66,14 @@ function Lending({ of: current }: { readonly of: Wallet }) {
   );
 }
 
-const spans = { never: 0, hour: 3_600, day: 86_400, week: 604_800, month: 2_592_000, year: 31_536_000 } as const;
+const spans = {
+  never: 0,
+  hour: 3_600,
+  day: 86_400,
+  week: 604_800,
+  month: 2_592_000,
+  year: 31_536_000,
+} as const;
 type Span = keyof typeof spans;
 const spanNames: readonly Span[] = ['never', 'hour', 'day', 'week', 'month', 'year'];
 

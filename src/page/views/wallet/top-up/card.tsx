@@ -5,6 +5,7 @@ import { Card, Columns } from '../../../kit/card.tsx';
 import { Form, NumberField, Select, TextArea, TextField } from '../../../kit/form.tsx';
 import { safeHref } from '../../../kit/format.ts';
 import { Loaded, useLoad } from '../../../kit/load.tsx';
+import { Id } from '../../../kit/value.tsx';
 import {
   balanceOf,
   type Currencies,
@@ -34,10 +35,11 @@ export function CardTopUp(props: Props) {
 
 type OrderProps = Props & { readonly currencies: Currencies };
 
-function Order({ of: wallet, gift = false, currencies: { supportedCurrencies, limits } }: OrderProps) {
+function Order({ of: wallet, gift: isGift, currencies: { supportedCurrencies, limits } }: OrderProps) {
   const [currency, setCurrency] = useState(
     supportedCurrencies.includes('usd') ? 'usd' : (supportedCurrencies[0] ?? 'usd'),
   );
+  const gift = isGift === true;
   const limit = limits[currency];
   const hasDecimals = limit?.zeroDecimalCurrency !== true;
   const money = (amount: number): string => formatMoney(amount, currency, hasDecimals);
@@ -105,12 +107,23 @@ function Order({ of: wallet, gift = false, currencies: { supportedCurrencies, li
                 maxLength={254}
                 error={isSubmitted && wrongEmail ? words.wrongEmail : undefined}
               />
-              <TextArea label={words.giftMessage} rows={2} value={message} onInput={setMessage} maxLength={250} />
+              <TextArea
+                label={words.giftMessage}
+                rows={2}
+                value={message}
+                onInput={setMessage}
+                maxLength={250}
+              />
             </>
           )}
           <div class="actions">
             {suggested.map((each) => (
-              <Button key={each} small pressed={each === amount} onClick={() => setText(wholeText(each, hasDecimals))}>
+              <Button
+                key={each}
+                small
+                pressed={each === amount}
+                onClick={() => setText(wholeText(each, hasDecimals))}
+              >
                 {money(each)}
               </Button>
             ))}
@@ -120,7 +133,9 @@ function Order({ of: wallet, gift = false, currencies: { supportedCurrencies, li
             value={text}
             onInput={setText}
             unit={currency.toUpperCase()}
-            hint={limit && words.between(money(limit.minimumPaymentAmount), money(limit.maximumPaymentAmount))}
+            hint={
+              limit && words.between(money(limit.minimumPaymentAmount), money(limit.maximumPaymentAmount))
+            }
             error={text === '' && !isSubmitted ? undefined : wrongAmount}
           />
           <Select
@@ -130,25 +145,44 @@ function Order({ of: wallet, gift = false, currencies: { supportedCurrencies, li
             onChange={(code) => {
               setCurrency(code);
               const other = limits[code];
-              setText(wholeText(other?.suggestedPaymentAmounts[0] ?? 1_000, other?.zeroDecimalCurrency !== true));
+              setText(
+                wholeText(other?.suggestedPaymentAmounts[0] ?? 1_000, other?.zeroDecimalCurrency !== true),
+              );
             }}
           />
-          <TextField label={words.promoCode} hint={words.promoHint} value={promoCode} onInput={setPromoCode} maxLength={60} />
+          <TextField
+            label={words.promoCode}
+            hint={words.promoHint}
+            value={promoCode}
+            onInput={setPromoCode}
+            maxLength={60}
+          />
           <div class="actions">
             <Button kind="primary" submit busy={isBusy}>
               {isBusy ? words.opening : words.pay(money(price.value?.actualPaymentAmount ?? amount))}
             </Button>
           </div>
-          <p class="soft">{settings().controlsLocalNetwork ? words.testCard : words.atProvider}</p>
+          {settings().controlsLocalNetwork ? (
+            <p class="soft">
+              {words.testCard} <Id full value={words.testCardNumber} what={words.testCardWhat} />
+            </p>
+          ) : (
+            <p class="soft">{words.atProvider}</p>
+          )}
         </Form>
       </Card>
-      <Card title={words.youGet}>
+      <Card title={words.summary}>
         <Loaded of={price}>
           {(quoted) =>
             quoted === undefined ? (
               <p class="soft">{words.wrongAmount}</p>
             ) : (
-              <Quote price={quoted} paid={money(quoted.actualPaymentAmount)} wincPerGibibyte={gibibyte.value?.winc} />
+              <Quote
+                formatFee={money}
+                price={quoted}
+                paid={money(quoted.actualPaymentAmount)}
+                wincPerGibibyte={gibibyte.value?.winc}
+              />
             )
           }
         </Loaded>
@@ -157,7 +191,8 @@ function Order({ of: wallet, gift = false, currencies: { supportedCurrencies, li
   );
 }
 
-const wholeText = (amount: number, hasDecimals: boolean): string => String(hasDecimals ? amount / 100 : amount);
+const wholeText = (amount: number, hasDecimals: boolean): string =>
+  String(hasDecimals ? amount / 100 : amount);
 
 function problemOf(
   amount: number,
@@ -170,10 +205,12 @@ function problemOf(
   return amount > limit.maximumPaymentAmount ? words.tooMuch(money(limit.maximumPaymentAmount)) : undefined;
 }
 
-type Order = Omit<Parameters<typeof openTopUp>[0], 'successUrl' | 'cancelUrl'> & { readonly paid: string };
+type CardOrder = Omit<Parameters<typeof openTopUp>[0], 'successUrl' | 'cancelUrl'> & {
+  readonly paid: string;
+};
 
 /** The purchase is kept before the tab leaves. */
-async function leaveToPay({ paid, ...order }: Order): Promise<void> {
+async function leaveToPay({ paid, ...order }: CardOrder): Promise<void> {
   const id = crypto.randomUUID();
   const back = `${window.location.origin}/wallet/top-up/payment/${id}`;
   const isGift = order.addressType === 'email';

@@ -71,62 +71,74 @@ function Send({ of: wallet, info: { addresses } }: Props) {
     }
   };
   return (
-    <Columns>
-      <Card>
-        <Form onSubmit={send} busy={isBusy} error={failure}>
-          {tokens.length > 1 && (
-            <Select
-              label={words.coinToken}
-              hint={words.coinWhy(kind)}
-              value={token}
-              options={tokens.map((each) => ({ value: each, label: tokenFacts(each)?.label ?? each }))}
-              onChange={setToken}
+    <>
+      <Columns>
+        <Card>
+          <Form onSubmit={send} busy={isBusy} error={failure}>
+            {tokens.length > 1 && (
+              <Select
+                label={words.coinToken}
+                hint={words.coinWhy(kind)}
+                value={token}
+                options={tokens.map((each) => ({ value: each, label: tokenFacts(each)?.label ?? each }))}
+                onChange={setToken}
+              />
+            )}
+            <NumberField
+              label={words.amount}
+              value={text}
+              onInput={setText}
+              unit={facts.symbol}
+              error={amount === undefined && text !== '' ? words.wrongAmount : undefined}
             />
-          )}
-          <NumberField
-            label={words.amount}
-            value={text}
-            onInput={setText}
-            unit={facts.symbol}
-            error={amount === undefined && text !== '' ? words.wrongAmount : undefined}
-          />
-          <Facts>
-            <Fact label={words.payTo}>
-              <Id value={payTo} what={words.payTo} />
-            </Fact>
-          </Facts>
-          {wallet.send === undefined ? (
-            <p>{words.cannotSend}</p>
-          ) : (
-            <div class="actions">
-              <Button kind="primary" submit busy={isBusy} disabled={amount === undefined}>
-                {isBusy ? words.steps.sending : words.sendCoin(shown(amount ?? 0n))}
-              </Button>
-            </div>
-          )}
-        </Form>
-      </Card>
-      <Card title={words.youGet}>
-        <Loaded of={price}>
-          {(quoted) =>
-            quoted === undefined ? (
-              <p class="soft">{words.wrongAmount}</p>
+            <Facts>
+              <Fact label={words.payTo}>
+                <Id value={payTo} what={words.payTo} />
+              </Fact>
+            </Facts>
+            {wallet.send === undefined ? (
+              <p>{words.cannotSend}</p>
             ) : (
-              <>
-                <Quote price={quoted} paid={shown(settled ?? 0n)} wincPerGibibyte={gibibyte.value?.winc} />
-                <p class="soft">{words.atRate}</p>
-              </>
-            )
-          }
-        </Loaded>
-      </Card>
-      <Report wallet={wallet} token={token} symbol={facts.symbol} />
-    </Columns>
+              <div class="actions">
+                <Button kind="primary" submit busy={isBusy} disabled={amount === undefined}>
+                  {isBusy ? words.steps.sending : words.sendCoin(shown(amount ?? 0n))}
+                </Button>
+              </div>
+            )}
+          </Form>
+        </Card>
+        <Card title={words.summary}>
+          <Loaded of={price}>
+            {(quoted) =>
+              quoted === undefined ? (
+                <p class="soft">{words.wrongAmount}</p>
+              ) : (
+                <>
+                  <Quote price={quoted} paid={shown(settled ?? 0n)} wincPerGibibyte={gibibyte.value?.winc} />
+                  <p class="soft">{words.atRate}</p>
+                </>
+              )
+            }
+          </Loaded>
+        </Card>
+      </Columns>
+      <div class="wallet-narrow">
+        <Report wallet={wallet} token={token} symbol={facts.symbol} />
+      </div>
+    </>
   );
 }
 
 /** For a transaction that was sent elsewhere, or whose tab was closed too early. */
-function Report({ wallet, token, symbol }: { readonly wallet: Wallet; readonly token: string; readonly symbol: string }) {
+function Report({
+  wallet,
+  token,
+  symbol,
+}: {
+  readonly wallet: Wallet;
+  readonly token: string;
+  readonly symbol: string;
+}) {
   const [id, setId] = useState('');
   return (
     <Card title={words.reportTitle}>

@@ -2,7 +2,7 @@
 import type { Place } from '../../../app/location.ts';
 import { LinkButton } from '../../../kit/button.tsx';
 import { Card, Fact, Facts } from '../../../kit/card.tsx';
-import { formatCredits } from '../../../kit/format.ts';
+import { clampText, formatCredits } from '../../../kit/format.ts';
 import { Loaded, useLoad } from '../../../kit/load.tsx';
 import { PageTitle } from '../../../kit/page-title.tsx';
 import { Empty } from '../../../kit/state.tsx';
@@ -41,24 +41,30 @@ export function PurchasePage({ id, place }: Props) {
               action={<LinkButton href="/wallet/top-up">{words.title}</LinkButton>}
             />
           ) : (
-            <Card tone={purchase.state === 'credited' ? 'good' : purchase.state === 'failed' ? 'bad' : 'neutral'}>
-              <output>{sayState(purchase, hasLeft)}</output>
-              <Timeline steps={stepsOf(purchase)} />
-              <Details of={purchase} />
-              <div class="actions">
-                {purchase.state === 'open' && 'url' in purchase && (
-                  <LinkButton kind={hasLeft ? 'primary' : 'plain'} href={purchase.url}>
-                    {words.continuePaying}
+            <div class="wallet-narrow purchase">
+              <Card
+                tone={
+                  purchase.state === 'credited' ? 'good' : purchase.state === 'failed' ? 'bad' : 'neutral'
+                }
+              >
+                <output class="foreign">{clampText(sayState(purchase, hasLeft), 400)}</output>
+                <Timeline steps={stepsOf(purchase)} />
+                <Details of={purchase} />
+                <div class="actions">
+                  {purchase.state === 'open' && 'url' in purchase && (
+                    <LinkButton kind={hasLeft ? 'primary' : 'plain'} href={purchase.url}>
+                      {words.continuePaying}
+                    </LinkButton>
+                  )}
+                  <LinkButton kind={purchase.state === 'credited' ? 'primary' : 'plain'} href="/wallet">
+                    {words.toWallet}
                   </LinkButton>
-                )}
-                <LinkButton kind={purchase.state === 'credited' ? 'primary' : 'plain'} href="/wallet">
-                  {words.toWallet}
-                </LinkButton>
-                {purchase.state === 'credited' && purchase.way !== 'gift' && (
-                  <LinkButton href="/upload">{words.toUpload}</LinkButton>
-                )}
-              </div>
-            </Card>
+                  {purchase.state === 'credited' && purchase.way !== 'gift' && (
+                    <LinkButton href="/upload">{words.toUpload}</LinkButton>
+                  )}
+                </div>
+              </Card>
+            </div>
           )
         }
       </Loaded>

@@ -3,8 +3,8 @@ import { Button, LinkButton } from '../../../kit/button.tsx';
 import { Card } from '../../../kit/card.tsx';
 import { formatCredits, shortId } from '../../../kit/format.ts';
 import { useLoad } from '../../../kit/load.tsx';
-import { Badge, Time } from '../../../kit/value.tsx';
 import type { Tone } from '../../../kit/tone.ts';
+import { Badge, Time } from '../../../kit/value.tsx';
 import { texts } from '../../../texts.ts';
 import { isFinal, listPurchases, look, type Purchase, purchases } from './purchase.ts';
 

@@ -10,11 +10,13 @@ interface Props {
   readonly wincPerGibibyte: number | undefined;
   /** What is charged, as people read it. */
   readonly paid: string;
+  /** Fees of cards are in the currency, those of coins in winc. */
+  readonly formatFee?: (amount: number) => string;
 }
 
 const words = texts.wallet.topUp;
 
-export function Quote({ price, wincPerGibibyte, paid }: Props) {
+export function Quote({ price, wincPerGibibyte, paid, formatFee = formatWinc }: Props) {
   const { winc, adjustments, fees } = price;
   return (
     <Facts>
@@ -28,7 +30,7 @@ export function Quote({ price, wincPerGibibyte, paid }: Props) {
       ))}
       {fees.map(({ name, adjustmentAmount }) => (
         <Fact key={name} label={words.fee}>
-          <bdi>{name}</bdi>: <span class="number">{feeText(adjustmentAmount)}</span>{' '}
+          <bdi>{name}</bdi>: <span class="number">{formatFee(Math.abs(Number(adjustmentAmount)))}</span>{' '}
           <span class="soft">{words.feeNote}</span>
         </Fact>
       ))}
@@ -42,8 +44,4 @@ export function Quote({ price, wincPerGibibyte, paid }: Props) {
   );
 }
 
-/** Fees are negative on the wire. */
-function feeText(amount: string | number): string {
-  const winc = BigInt(amount);
-  return formatCredits(winc < 0n ? -winc : winc);
-}
+const formatWinc = (amount: number): string => formatCredits(BigInt(Math.round(amount)));

@@ -15,8 +15,8 @@ import { openWalletChooser, type Wallet } from '../../../wallet/wallet.ts';
 import {
   authorizationTypedData,
   newAuthorization,
-  payableRequirement,
   type PaymentRequirement,
+  payableRequirement,
   paymentHeader,
   usdcDecimals,
 } from '../../../wallet/x402.ts';
@@ -93,7 +93,8 @@ export function X402TopUp({ of: wallet }: { readonly of: Wallet }) {
           busy={isBusy}
           error={failure}
           onSubmit={() => {
-            if (requirement !== undefined && settled !== undefined && settled === credits) pay(requirement, settled);
+            if (requirement !== undefined && settled !== undefined && settled === credits)
+              pay(requirement, settled);
           }}
         >
           <p class="soft">{words.x402Note}</p>
@@ -104,13 +105,20 @@ export function X402TopUp({ of: wallet }: { readonly of: Wallet }) {
             error={credits === undefined && text !== '' ? words.x402WholeCredits : undefined}
           />
           <div class="actions">
-            <Button kind="primary" submit busy={isBusy} disabled={requirement === undefined || settled !== credits}>
-              {isBusy ? words.steps.sending : words.x402Pay(requirement === undefined ? words.usdc : dollarsOf(requirement))}
+            <Button
+              kind="primary"
+              submit
+              busy={isBusy}
+              disabled={requirement === undefined || settled !== credits}
+            >
+              {isBusy
+                ? words.steps.sending
+                : words.x402Pay(requirement === undefined ? words.usdc : dollarsOf(requirement))}
             </Button>
           </div>
         </Form>
       </Card>
-      <Card title={words.youGet}>
+      <Card title={words.summary}>
         <Loaded of={offer}>
           {(known) => {
             if (known === undefined) return <p class="soft">{words.x402WholeCredits}</p>;
@@ -129,7 +137,9 @@ export function X402TopUp({ of: wallet }: { readonly of: Wallet }) {
                 <Fact label={words.youGet}>
                   <strong class="number">{formatCredits(winc ?? 0n)}</strong>
                   {gibibyte.value !== undefined && (
-                    <p class="soft">{words.enoughFor(formatBytes(bytesFor(winc ?? 0n, gibibyte.value.winc)))}</p>
+                    <p class="soft">
+                      {words.enoughFor(formatBytes(bytesFor(winc ?? 0n, gibibyte.value.winc)))}
+                    </p>
                   )}
                 </Fact>
               </Facts>

@@ -1,0 +1,91 @@
+/** What was done with a name, as the chain's nodes remember it: each transaction with what it asked the programs for. */
+import { LRUCache } from 'lru-cache';
+import { FormatError } from '../formats/format-error.ts';
+import { antAddresses } from '../formats/solana/accounts-ant.ts';
+import { arnsAddresses } from '../formats/solana/accounts-arns.ts';
+import type { SolanaAddress } from '../formats/solana/address.ts';
+import type { InstructionKind } from '../formats/solana/anchor.ts';
+import { antInstructions } from '../formats/solana/instructions-ant.ts';
+import { arnsInstructions } from '../formats/solana/instructions-arns.ts';
+import type { NamePrograms } from '../formats/solana/programs.ts';
+import { parseTransaction } from '../formats/solana/transaction.ts';
+import type { NameChain, PastTransaction } from './chain.ts';
+
+export interface NameEvent {
+  readonly signature: string;
+  readonly slot: number;
+  /** Unix seconds; undefined where the node does not know. */
+  readonly at: number | undefined;
+  readonly failed: boolean;
+  readonly steps: readonly NameStep[];
+}
+
+/** One instruction of the name programs: its name there, and its arguments as texts. */
+export interface NameStep {
+  readonly instruction: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+export interface NameHistory {
+  /** Newest first; at most `maxEvents`. */
+  of(name: string, asset: SolanaAddress | undefined): Promise<NameEvent[]>;
+}
+
+const maxEvents = 30;
+const maxKeptTransactions = 2_000;
+
+export function createNameHistory(chain: NameChain, programs: NamePrograms): NameHistory {
+  const arns = arnsAddresses(programs.arns);
+  const ant = antAddresses(programs.ant);
+  const kinds = new Map<SolanaAddress, readonly InstructionKind<object>[]>([
+    [programs.arns, Object.values(arnsInstructions) as InstructionKind<object>[]],
+    [programs.ant, Object.values(antInstructions) as InstructionKind<object>[]],
+  ]);
+  /** A transaction never changes. */
+  const known = new LRUCache<string, readonly NameStep[]>({ max: maxKeptTransactions });
+
+  async function stepsOf(signature: string): Promise<readonly NameStep[]> {
+    const kept = known.get(signature);
+    if (kept !== undefined) return kept;
+    const wire = await chain.transaction(signature);
+    if (wire === undefined) return [];
+    const steps = readSteps(wire);
+    known.set(signature, steps);
+    return steps;
+  }
+
+  function readSteps(wire: Buffer): NameStep[] {
+    const { message } = parseTransaction(wire);
+    return message.instructions.flatMap(({ programIndex, data }) => {
+      const program = message.keys[programIndex];
+      const kind = kinds
+        .get(program!)
+        ?.find(({ discriminator }) => discriminator.equals(data.subarray(0, 8)));
+      return kind === undefined ? [] : [{ instruction: kind.name, values: valuesOf(kind, data.subarray(8)) }];
+    });
+  }
+
+  return {
+    async of(name, asset) {
+      const places = [arns.record(name).address, ...(asset === undefined ? [] : [ant.config(asset).address])];
+      const lists = await Promise.all(places.map((place) => chain.transactionsOf(place, maxEvents)));
+      const once = new Map<string, PastTransaction>(lists.flat().map((past) => [past.signature, past]));
+      const newest = [...once.values()].sort((a, b) => b.slot - a.slot).slice(0, maxEvents);
+      return Promise.all(newest.map(async (past) => ({ ...past, steps: await stepsOf(past.signature) })));
+    },
+  };
+}
+
+function valuesOf(kind: InstructionKind<object>, data: Uint8Array): Record<string, string> {
+  try {
+    return Object.fromEntries(
+      Object.entries(kind.decode(data))
+        .filter(([, value]) => value !== undefined)
+        .map(([key, value]) => [key, Array.isArray(value) ? value.join(', ') : String(value)]),
+    );
+  } catch (error) {
+    // Newer programs may have added arguments; the name of the instruction is known all the same.
+    if (error instanceof FormatError) return {};
+    throw error;
+  }
+}

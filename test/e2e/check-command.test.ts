@@ -1,0 +1,154 @@
+/** `turnpike check` and `turnpike reseed`: what is missing is told to the byte, and only the right file mends it. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { dataTreeOf } from '../../src/formats/arweave/data-root.ts';
+import { newTransaction } from '../../src/formats/arweave/transaction.ts';
+import { transactionToJson } from '../../src/formats/arweave/transaction-json.ts';
+import { signTransactionAsync } from '../../src/formats/arweave/transaction-signature.ts';
+import { decodeBase64url, toTxId } from '../../src/formats/base64url.ts';
+import { importJwk } from '../../src/wallets/arweave/rsa.ts';
+import { localWallets } from '../../src/wallets/local-wallets.ts';
+import { eventually } from '../support/eventually.ts';
+import { chunkBody, NodeClient } from '../support/local-arweave.ts';
+import { type CommandResult, runTurnpike } from '../support/run-command.ts';
+import { seededRandom } from '../support/seeded-random.ts';
+import { type RunningStack, startStack } from '../support/stack.ts';
+
+interface Checked {
+  readonly kind: string;
+  readonly final: boolean;
+  readonly verifiedBy?: string;
+  readonly bundles: readonly string[];
+  readonly chunks: readonly { readonly nodes: readonly string[] }[];
+  readonly missing: readonly { readonly start: number; readonly end: number }[];
+  readonly gateways: readonly { readonly state: string }[];
+  readonly block: { readonly confirmations: number };
+}
+
+const chunkBytes = 262_144;
+
+describe('turnpike check', () => {
+  let stack: RunningStack;
+  let node: NodeClient;
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-check-'));
+  const data = seededRandom(31).bytes(10 * chunkBytes);
+  const file = join(folder, 'data');
+  const wallet = join(folder, 'wallet.json');
+  const { jwk } = localWallets(1).arweave[0]!;
+
+  before(async () => {
+    writeFileSync(file, data);
+    writeFileSync(wallet, JSON.stringify(jwk));
+    stack = await startStack({
+      environment: { LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0', BUNDLE_MAX_WAIT_MS: '200' },
+    });
+    node = new NodeClient(stack.urls.arweave ?? '');
+  });
+  after(async () => {
+    await stack?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const turnpike = (...args: string[]): Promise<CommandResult> =>
+    runTurnpike(args, { DATA_DIR: stack.dataDir });
+  const checked = async (
+    id: string,
+    ...more: string[]
+  ): Promise<Checked & { readonly code: number | null }> => {
+    const { code, out, error } = await turnpike('check', id, '--json', ...more);
+    assert.ok(code === 0 || code === 3, error);
+    return { ...JSON.parse(out), code };
+  };
+
+  test('chunks that nobody has are told, another file is refused, and the right one mends it', async () => {
+    const tree = dataTreeOf(data);
+    const unsigned = newTransaction({
+      lastTx: decodeBase64url(await node.text('/tx_anchor')),
+      reward: BigInt(await node.text(`/price/${data.length}`)),
+      dataSize: data.length,
+      dataRoot: tree.root,
+    });
+    const transaction = await signTransactionAsync(unsigned, importJwk(JSON.stringify(jwk)).privateKey);
+    const id = toTxId(transaction.id);
+    assert.equal((await checked(id)).kind, 'unknown');
+    assert.equal((await node.post('/tx', transactionToJson(transaction, 'header'))).status, 200);
+    for (const index of [0, 4, 9]) {
+      const { start, end, offset, dataPath } = tree.proof(index);
+      const body = chunkBody(data.subarray(start, end), tree, offset, dataPath);
+      assert.equal((await node.post('/chunk', body)).status, 200);
+    }
+    await node.text('/mine');
+
+    const before = await checked(id);
+    assert.equal(before.code, 3);
+    assert.equal(before.final, false);
+    assert.equal(before.chunks.filter(({ nodes }) => nodes.length === 1).length, 3);
+    assert.deepEqual(
+      before.missing.map(({ start }) => start / chunkBytes),
+      [1, 2, 3, 5, 6, 7, 8],
+    );
+    const told = await turnpike('check', id);
+    assert.match(told.out, /^ {2}chunks +3 of 10, each at 0 to 1 of 1 nodes$/m);
+    assert.match(told.out, new RegExp(`^ {2}missing +bytes ${chunkBytes} to ${2 * chunkBytes - 1}$`, 'm'));
+
+    const wrong = join(folder, 'wrong');
+    writeFileSync(wrong, Buffer.from(data).fill(0, 100, 200));
+    assert.match(
+      (await turnpike('reseed', id, wrong)).error,
+      /is another file: its bytes do not lead to the data root/,
+    );
+    writeFileSync(wrong, data.subarray(1));
+    assert.match((await turnpike('reseed', id, wrong)).error, /is another file: it has \d+ bytes/);
+    assert.equal((await checked(id)).missing.length, 7, 'nothing was sent');
+
+    const mended = await turnpike('reseed', id, file);
+    assert.equal(mended.code, 0, mended.error);
+    assert.match(mended.out, /^7 chunks were given/);
+    const after = await checked(id);
+    assert.deepEqual(
+      [after.missing.length, after.verifiedBy, after.final, after.code],
+      [0, 'data root', true, 0],
+    );
+    const deeper = String(after.block.confirmations + 3);
+    assert.equal((await checked(id, '--depth', deeper)).final, false);
+    await node.text('/mine/3');
+    assert.equal((await checked(id, '--depth', deeper)).final, true);
+    assert.match((await turnpike('reseed', id, file)).out, /^0 chunks were given/);
+  });
+
+  test('a data item is found in its bundle, proven by its signature, and compared with what gateways answer', async () => {
+    const stored = await turnpike('upload', file, '--wallet', wallet, '--json');
+    assert.equal(stored.code, 0, stored.error);
+    const { id } = JSON.parse(stored.out);
+    const early = await checked(id);
+    assert.equal(early.final, false);
+    const found = await eventually('the item is permanent', async () => {
+      await node.text('/mine');
+      const now = await checked(
+        id,
+        '--gateway',
+        stack.urls.gateway ?? '',
+        '--gateway',
+        stack.urls.router ?? '',
+      );
+      return now.final && now.gateways.every(({ state }) => state === 'right') ? now : undefined;
+    });
+    assert.deepEqual([found.kind, found.verifiedBy, found.bundles.length], ['data item', 'signature', 1]);
+    assert.equal(found.gateways.length, 2);
+    const bundled = await turnpike('reseed', id, file);
+    assert.match(bundled.error, /of a data item the bundle is seeded/);
+  });
+
+  test('what makes no sense is refused', async () => {
+    assert.equal((await turnpike('check', 'short')).code, 64);
+    assert.equal((await turnpike('check')).code, 64);
+    assert.equal((await turnpike('reseed', 'A'.repeat(43))).code, 64);
+    assert.equal((await checked('A'.repeat(43))).kind, 'unknown');
+    const away = await turnpike('check', 'A'.repeat(43), '--node', 'http://127.0.0.1:1');
+    assert.equal(away.code, 1);
+    assert.match(away.error, /could not be checked/);
+  });
+});
