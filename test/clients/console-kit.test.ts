@@ -106,7 +106,7 @@ describe("the console's kit", { skip: noChromium }, () => {
     assert.ok((await table.locator('tbody tr').count()) < 60);
     await session.detach();
 
-    await region.evaluate('(element) => element.scrollTo(0, 0)');
+    await region.evaluate((element) => element.scrollTo(0, 0));
     await table.locator('tr[aria-rowindex="2"]').focus();
     await page.keyboard.press('End');
     await eventually(
@@ -121,7 +121,7 @@ describe("the console's kit", { skip: noChromium }, () => {
       async () => (await page.evaluate('document.activeElement.getAttribute("aria-rowindex")')) === '3',
     );
     // The row in use stays in the document when it is scrolled away.
-    await region.evaluate('(element) => element.scrollTo(0, 2_000_000)');
+    await region.evaluate((element) => element.scrollTo(0, 2_000_000));
     await table.getByRole('link', { name: '50000', exact: true }).waitFor();
     assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-rowindex")'), '3');
   });

@@ -62,13 +62,12 @@ function SearchBox() {
         <button
           type="button"
           class="palette-button"
-          aria-label={texts.shell.palette}
           aria-keyshortcuts="Control+K Meta+K"
           aria-haspopup="dialog"
           title={texts.shell.palette}
           onClick={togglePalette}
         >
-          <kbd>{texts.shell.paletteKey}</kbd>
+          <span class="unseen">{texts.shell.palette}</span> <kbd>{texts.shell.paletteKey}</kbd>
         </button>
       </form>
     </search>

@@ -1,6 +1,6 @@
 /** Where the page is: the path names everything that is shown, so that every view can be linked to and reloaded. */
 import { signal } from '@preact/signals';
-import { arrivals } from '../kit/arrival.ts';
+import { arrive } from '../kit/arrival.ts';
 import { keepScrollPositions, leaveEntry, scrollToEntry } from './scroll.ts';
 
 export interface Place {
@@ -22,7 +22,7 @@ export function navigate(href: string, options: { replace?: boolean } = {}): voi
   const target = new URL(href, window.location.href);
   if (options.replace === true) history.replaceState(history.state, '', target);
   else history.pushState(leaveEntry(), '', target);
-  if (arrive(target.href)) window.scrollTo(0, 0);
+  if (moveTo(target.href)) window.scrollTo(0, 0);
 }
 
 /** Follows links of the page without loading it again, and the browser's own steps. */
@@ -30,7 +30,7 @@ export function followLinks(): void {
   keepScrollPositions();
   window.addEventListener('popstate', (event) => {
     leaveEntry();
-    arrive(window.location.href);
+    moveTo(window.location.href);
     scrollToEntry(event.state);
   });
   document.addEventListener('click', (event) => {
@@ -49,11 +49,11 @@ export function followLinks(): void {
 }
 
 /** Whether it is another path than before. */
-function arrive(href: string): boolean {
+function moveTo(href: string): boolean {
   const before = place.value.path;
   place.value = readPlace(href);
   if (place.value.path === before) return false;
-  arrivals.value += 1;
+  arrive();
   return true;
 }
 

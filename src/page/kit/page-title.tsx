@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { texts } from '../texts.ts';
-import { arrivals } from './arrival.ts';
+import { arrivals, isFocusFree } from './arrival.ts';
 
 interface Props {
   readonly title: string;
@@ -23,7 +23,8 @@ export function PageTitle({ title, note, children }: Props) {
   useEffect(() => {
     // Nothing has the focus where the heading of the view before had it and is gone.
     const isFocusLost = arrival > 0 && document.activeElement === document.body;
-    if (arrival !== answered || isFocusLost) heading.current?.focus({ preventScroll: true });
+    if ((arrival !== answered && isFocusFree()) || isFocusLost)
+      heading.current?.focus({ preventScroll: true });
     answered = arrival;
   }, [arrival]);
   return (

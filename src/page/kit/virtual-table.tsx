@@ -42,13 +42,15 @@ export function VirtualTable<R>({
   useLayoutEffect(() => {
     if (region.current !== null) region.current.style.height = `${boxHeight}px`;
   }, [boxHeight]);
-  useEffect(() => {
-    if (!mustFocus.current) return;
+  const hadFocus = region.current?.contains(document.activeElement) === true;
+  useLayoutEffect(() => {
+    // A row that was moved in the document among others has lost the focus.
+    const isLost = hadFocus && document.activeElement === document.body;
+    if (!mustFocus.current && !isLost) return;
     mustFocus.current = false;
-    region.current
-      ?.querySelector<HTMLElement>(`tr[aria-rowindex="${active + 2}"]`)
-      ?.focus({ preventScroll: true });
-  }, [active, rows]);
+    const row = region.current?.querySelector<HTMLElement>(`tr[aria-rowindex="${active + 2}"]`);
+    row?.focus({ preventScroll: true });
+  });
 
   const moveTo = (row: number): void => {
     mustFocus.current = true;

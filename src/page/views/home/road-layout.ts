@@ -28,14 +28,14 @@ const around = (x: number, y: number, width: number, height: number): Box => ({
 function wideLayout(): RoadLayout {
   const [columns, upper, lower] = [[105, 379, 653, 927], 130, 318];
   const big = (column: number, y: number): Box => around(columns[column] ?? 0, y, 208, 84);
-  const small = (x: number, y: number): Box => around(x, y, 152, 56);
+  const small = (x: number, y: number): Box => around(x, y, 196, 56);
   return {
     width: 1062,
     height: 362,
     boxes: {
       wallet: big(0, upper),
-      card: small(295, 30),
-      x402: small(463, 30),
+      card: small(274, 30),
+      x402: small(484, 30),
       payment: big(1, upper),
       upload: big(2, upper),
       bundle: big(3, upper),
@@ -47,16 +47,16 @@ function wideLayout(): RoadLayout {
     },
     road: `M105 ${upper}H960Q1045 ${upper} 1045 ${(upper + lower) / 2}T960 ${lower}H105`,
     ways: [
-      'M295 58V88',
-      'M463 58V88',
+      'M300 58V88',
+      'M458 58V88',
       // From the payment service, which sells them, to the gateway, which serves what they stand for.
-      'M379 172V224H440',
-      'M592 224H653V276',
+      'M379 172V224H420',
+      'M612 224H653V276',
     ],
   };
 }
 
-const [phoneWidth, rowHeight, step] = [358, 60, 84];
+const [phoneWidth, rowHeight, step] = [358, 78, 100];
 
 function phoneLayout(): RoadLayout {
   const row = (index: number): number => rowHeight / 2 + 4 + index * step;

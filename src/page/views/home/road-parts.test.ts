@@ -45,7 +45,7 @@ test('a part that is away or unwell says so, and why', () => {
     },
   });
   assert.deepEqual([gateway?.tone, gateway?.state], ['bad', 'Not running']);
-  assert.deepEqual([upload?.tone, upload?.detail], ['warn', 'disk is full']);
+  assert.deepEqual([upload?.tone, upload?.problem], ['warn', 'disk is full']);
   assert.equal(bundle?.tone, 'warn');
 });
 

@@ -15,8 +15,9 @@ export interface RoadPart {
   readonly tone: Tone;
   /** In a word or two. */
   readonly state: string;
-  /** Why it is so, or what it does. */
-  readonly detail: string;
+  readonly what: string;
+  /** Why it is not well. */
+  readonly problem?: string | undefined;
 }
 
 interface Known {
@@ -77,7 +78,7 @@ const places: readonly Place[] = [
 
 export function roadParts({ settings, live, wallet }: Known): RoadPart[] {
   return places.map(({ id, href, service, figure }) => {
-    const part = { id, label: words.parts[id], href, detail: words.what[id] };
+    const part = { id, label: words.parts[id], href, what: words.what[id] };
     if (id === 'wallet') {
       return wallet === undefined
         ? { ...part, tone: 'info', state: words.noWallet }
@@ -91,11 +92,11 @@ export function roadParts({ settings, live, wallet }: Known): RoadPart[] {
       return { ...part, tone: 'neutral', state: words.elsewhere };
     if (live === undefined) return { ...part, tone: 'neutral', state: words.asking };
     if (told !== undefined && !told.up) {
-      return { ...part, tone: 'bad', state: words.down, detail: told.problems[0] ?? words.downHint };
+      return { ...part, tone: 'bad', state: words.down, problem: told.problems[0] ?? words.downHint };
     }
     const state = figure?.(live) ?? words.up;
     const problem = told?.problems[0];
-    if (problem !== undefined) return { ...part, tone: 'warn', state: words.unwell, detail: problem };
+    if (problem !== undefined) return { ...part, tone: 'warn', state: words.unwell, problem };
     return { ...part, tone: 'good', state };
   });
 }

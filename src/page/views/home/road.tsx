@@ -1,6 +1,7 @@
 /** The road as a picture: every part leads to where it is used or looked after. */
 import { useEffect, useState } from 'preact/hooks';
 import { clampText } from '../../kit/format.ts';
+import { Problem } from '../../kit/state.tsx';
 import { texts } from '../../texts.ts';
 import { type Box, layouts } from './road-layout.ts';
 import type { RoadPart } from './road-parts.ts';
@@ -34,29 +35,45 @@ export function Road({ parts, isLive }: Props) {
           <Part key={part.id} part={part} box={layout.boxes[part.id]} />
         ))}
       </svg>
+      {parts.map(
+        ({ id, label, problem }) =>
+          problem !== undefined && (
+            <Problem key={id} error={new Error(texts.home.road.problem(label, problem))} />
+          ),
+      )}
     </nav>
   );
 }
 
+/** From it on a box has room for three lines. */
+const threeLines = 72;
 /** About how many letters have room in so many pixels. */
 const lettersIn = (width: number): number => Math.floor((width - 40) / 7);
 
+/** The spaces part the texts for who hears them. */
 function Part({ part, box }: { readonly part: RoadPart; readonly box: Box }) {
-  const { label, href, tone, state, detail } = part;
+  const { label, what, href, tone, state } = part;
+  const isHigh = box.height >= threeLines;
   const [left, middle] = [box.x + 18, box.y + box.height / 2];
+  const last = middle + (isHigh ? 27 : 17);
   return (
-    <a
-      class={`road-part road-${tone}`}
-      href={href}
-      aria-label={texts.home.road.partName(label, state, detail)}
-    >
-      <title>{clampText(detail)}</title>
+    <a class={`road-part road-${tone}`} href={href}>
       <rect x={box.x} y={box.y} width={box.width} height={box.height} rx="10" />
-      <text class="road-label" x={left} y={middle - 5}>
-        {label}
+      <text class="road-label" x={left} y={middle - (isHigh ? 14 : 5)}>
+        {`${label} `}
+        {!isHigh && (
+          <tspan class="road-what" dx="8">
+            {`${what} `}
+          </tspan>
+        )}
       </text>
-      <circle class="road-dot" cx={left + 4} cy={middle + 13} r="4" />
-      <text class="road-state" x={left + 15} y={middle + 18}>
+      {isHigh && (
+        <text class="road-what" x={left} y={middle + 5}>
+          {`${what} `}
+        </text>
+      )}
+      <circle class="road-dot" cx={left + 4} cy={last - 5} r="4" />
+      <text class="road-state" x={left + 15} y={last}>
         {clampText(state, lettersIn(box.width))}
       </text>
     </a>
