@@ -6,6 +6,7 @@ import './views/wallet/wallet.css';
 import './views/names/names.css';
 import './views/operator/operator.css';
 import './views/upload/upload.css';
+import './views/local/local.css';
 import { render } from 'preact';
 import { followLinks } from './app/location.ts';
 import { Shell } from './app/shell.tsx';

@@ -212,7 +212,7 @@ export class InvalidAmount extends Error {
 
 /** Credits as people write them, for example `0.5`. */
 export function parseCredits(text: string): Winc {
-  const credits = text.length > 40 ? undefined : parseDecimal(text);
+  const credits = /^[0-9]{1,20}(?:\.[0-9]{1,20})?$/.test(text) ? parseDecimal(text) : undefined;
   const amount = credits === undefined ? 0n : scaled(WINC_PER_CREDIT, [credits], [], 'down');
   if (amount < 1n) throw new InvalidAmount('the amount is in credits, for example 1 or 0.5');
   if (amount > mostGiven * WINC_PER_CREDIT) {

@@ -13,11 +13,12 @@ import type { LocalStack } from './local-stack.ts';
 
 const controlPath = /^\/api\/local(?:\/|$)/;
 
-const ports: readonly (readonly [ServiceName, string])[] = [
-  ['arweave', 'LOCAL_ARWEAVE_PORT'],
-  ['solana', 'LOCAL_SOLANA_PORT'],
-  ['card', 'LOCAL_CARD_PORT'],
-  ['x402', 'LOCAL_X402_PORT'],
+const ports: readonly (readonly [ServiceName, port: string, host: 'HOST' | 'LOCAL_NETWORK_HOST'])[] = [
+  ['arweave', 'LOCAL_ARWEAVE_PORT', 'LOCAL_NETWORK_HOST'],
+  ['solana', 'LOCAL_SOLANA_PORT', 'LOCAL_NETWORK_HOST'],
+  ['card', 'LOCAL_CARD_PORT', 'LOCAL_NETWORK_HOST'],
+  ['x402', 'LOCAL_X402_PORT', 'LOCAL_NETWORK_HOST'],
+  ['payment', 'PAYMENT_PORT', 'HOST'],
 ];
 
 /** Before the stack starts. */
@@ -25,10 +26,10 @@ export function mountConsoleControl(config: Config, log: Logger, local: LocalSta
   /** By the ports that are held: they are the same before, during and after a change. */
   const services = () =>
     Object.fromEntries(
-      ports.flatMap(([name, variable]) => {
+      ports.flatMap(([name, variable, host]) => {
         const address = local.ports.get(variable)?.front.address();
         if (typeof address !== 'object' || address === null) return [];
-        return [[name, `http://${urlHost(config.LOCAL_NETWORK_HOST)}:${address.port}`]];
+        return [[name, `http://${urlHost(config[host])}:${address.port}`]];
       }),
     );
   const reach = { services, routerAdmin: () => undefined, ownKeys: ownKeysOf(config) };

@@ -32,6 +32,9 @@ const standIns: readonly {
   { service: 'card', methods: ['GET'], url: '/events', path: 'v1/events' },
   { service: 'card', methods: ['POST'], url: '/events/:id/resend', path: 'test/events/:id/resend' },
   { service: 'x402', methods: ['GET', 'POST'], url: '/faults', path: 'test/faults' },
+  { service: 'solana', methods: ['GET'], url: '/transactions', path: 'transactions' },
+  // What a mailer would write about.
+  { service: 'payment', methods: ['GET'], url: '/gifts', path: 'v1/admin/ledger/gifts' },
 ];
 
 /** Below `/local` of the network's control. */
@@ -79,12 +82,12 @@ export function localRoutes(app: App, { reach, forward }: LocalDeps): void {
         url: `/local/${service}${url}`,
         schema: { summary: `A control of the local ${service}` },
         handler: async (request, reply) => {
-          const card = service === 'card' ? (await reach.ownKeys?.())?.card : undefined;
+          const key = await ownKeyFor(reach, service);
           return await forward(request, reply, {
             name: `local ${service}`,
             base: baseOf(service),
             path: `${filled(path, request)}${queryOf(request)}`,
-            ...(card !== undefined && { headers: { authorization: `Bearer ${card}` } }),
+            ...(key !== undefined && { headers: { authorization: `Bearer ${key}` } }),
           });
         },
       });
@@ -108,6 +111,13 @@ export function localRoutes(app: App, { reach, forward }: LocalDeps): void {
         }),
     });
   });
+}
+
+/** Of the installation: whoever has its local network has its keys. */
+async function ownKeyFor(reach: Reach, service: ServiceName): Promise<string | undefined> {
+  if (service !== 'card' && service !== 'payment') return undefined;
+  const keys = await reach.ownKeys?.();
+  return service === 'card' ? keys?.card : keys?.operator.payment;
 }
 
 function filled(path: string, request: Request): string {

@@ -191,6 +191,10 @@ export class Ledger {
     return this.#store.byAddress(address, range);
   }
 
+  newest(limit: number): Promise<StoredTransaction[]> {
+    return this.#store.newest(limit);
+  }
+
   inSlot(slot: number): Promise<StoredTransaction[]> {
     return this.#store.inSlot(slot);
   }

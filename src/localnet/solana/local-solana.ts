@@ -7,6 +7,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { Type } from 'typebox';
 import type { Config } from '../../config/config.ts';
 import type { Fork } from '../../fork/fork.ts';
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
@@ -202,6 +203,26 @@ function rpcRoutes(app: App, context: RpcContext, log: Logger): void {
     },
   }));
   app.get('/health', async () => 'ok');
+  // JSON-RPC tells of transactions by an address alone.
+  app.get(
+    '/transactions',
+    {
+      schema: {
+        querystring: Type.Object({ limit: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,2}$' })) }),
+      },
+    },
+    async ({ query }) => {
+      const newest = await context.ledger.newest(Number(query.limit ?? 50));
+      return newest.map((entry) => ({
+        signature: entry.signature,
+        slot: entry.slot,
+        err: entry.meta.err,
+        fee: Number(entry.meta.fee),
+        logs: entry.meta.logs,
+        blockTime: Math.floor(entry.timeMs / 1000),
+      }));
+    },
+  );
   app.post('/', async (request, reply) => {
     const text = typeof request.body === 'string' ? request.body : '';
     if (context.fork !== undefined) reply.header(forkHeader, context.fork.shown);

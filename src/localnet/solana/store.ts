@@ -171,6 +171,15 @@ export class LedgerStore {
     return rows.map(stored);
   }
 
+  /** The newest transactions, newest first. */
+  async newest(limit: number): Promise<StoredTransaction[]> {
+    const rows = await this.#sql.all<TransactionRow>(
+      `SELECT ${columns} FROM ledger_transaction ORDER BY sequence DESC LIMIT ?`,
+      limit,
+    );
+    return rows.map(stored);
+  }
+
   /** Signatures and errors since a slot, oldest first: what a restarted ledger must remember having seen. */
   async *since(slot: number): AsyncGenerator<StoredTransaction> {
     const rows = this.#sql.stream<TransactionRow>(
