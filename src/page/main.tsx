@@ -11,6 +11,7 @@ import { render } from 'preact';
 import { followLinks } from './app/location.ts';
 import { Shell } from './app/shell.tsx';
 import { applyTheme } from './app/theme.ts';
+import { watchVisibility } from './kit/moving.ts';
 import { sectionOf, sections } from './sections.ts';
 import { readSettings, settings } from './services/settings.ts';
 import { texts } from './texts.ts';
@@ -23,6 +24,7 @@ import { addWalletCommands } from './wallet/commands.ts';
 import { findWallets } from './wallet/connect.ts';
 
 applyTheme();
+watchVisibility();
 await readSettings();
 followLinks();
 findWallets();

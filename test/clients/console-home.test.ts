@@ -43,8 +43,25 @@ describe("the console's start page and frame", { skip: noChromium }, () => {
     await eventually('three more blocks', async () => (await shown()) === first + 3);
   });
 
+  test('what moves can be paused, and goes on from where the chain is then', async () => {
+    const { page } = tab;
+    const height = page
+      .locator('.home-figures a')
+      .filter({ hasText: 'Block height' })
+      .locator('.figure-value');
+    const ended = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/api/live'));
+    await page.getByRole('button', { name: 'Live', exact: true }).click();
+    await ended;
+    const paused = await height.textContent();
+    await fetch(new URL('/mine/2', underTest.stack.urls.arweave));
+    assert.equal(await height.textContent(), paused);
+    await page.getByRole('button', { name: 'Paused', exact: true }).click();
+    const later = String(Number(paused?.replaceAll(',', '')) + 2);
+    await eventually('two more blocks', async () => (await height.textContent()) === later);
+  });
+
   test('a local wallet is one click away, and its steps stay ticked off after a reload', async () => {
-    await tab.page.getByRole('button', { name: 'Use one with play money' }).click();
+    await tab.page.getByRole('button', { name: 'Take a play wallet' }).click();
     const done = (step: string) => tab.page.getByRole('heading', { name: `${step} (done)` });
     await done('Get a wallet').waitFor();
     await done('Get credits').waitFor();

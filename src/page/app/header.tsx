@@ -8,6 +8,9 @@ import { togglePalette } from './palette-dialog.tsx';
 
 export const searchFieldId = 'search';
 
+/** There the key that goes with letters is another one. */
+const isMac = /mac|iphone|ipad/i.test(navigator.platform);
+
 interface Props {
   readonly live?: ComponentChildren;
   readonly wallet?: ComponentChildren;
@@ -67,7 +70,8 @@ function SearchBox() {
           title={texts.shell.palette}
           onClick={togglePalette}
         >
-          <span class="unseen">{texts.shell.palette}</span> <kbd>{texts.shell.paletteKey}</kbd>
+          <span class="unseen">{texts.shell.palette}</span>{' '}
+          <kbd>{isMac ? texts.shell.paletteKeyOnMac : texts.shell.paletteKey}</kbd>
         </button>
       </form>
     </search>

@@ -123,15 +123,17 @@ function formatValue(value: number, unit: string): string {
 }
 
 const [sparkWidth, sparkHeight] = [96, 24];
+/** So that the line is not cut at its highest and lowest points. */
+const sparkEdge = 2;
 
 /** A small line beside a number that says the same, so that it is for the eyes alone. */
 export function Spark({ points }: { readonly points: readonly Point[] }) {
   return (
     <svg
       class="spark"
-      viewBox={`0 -2 ${sparkWidth} ${sparkHeight + 4}`}
+      viewBox={`0 ${-sparkEdge} ${sparkWidth} ${sparkHeight + 2 * sparkEdge}`}
       width={sparkWidth}
-      height={sparkHeight}
+      height={sparkHeight + 2 * sparkEdge}
       aria-hidden="true"
     >
       <path d={sparkPath(points, sparkWidth, sparkHeight)} />

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { texts } from '../texts.ts';
+import { whenMoving } from './moving.ts';
 import { Problem, Skeleton } from './state.tsx';
 
 export interface Load<T> {
@@ -13,7 +14,7 @@ export interface Load<T> {
 }
 
 interface Options {
-  /** Loads again this long after each answer, while the page can be seen. */
+  /** Loads again this long after each answer, while the page is seen and not paused. */
   readonly everyMs?: number | undefined;
   /** Shows the old value until the next one is there also when `deps` change: for filters and pages of one list. */
   readonly keep?: boolean | undefined;
@@ -47,11 +48,8 @@ export function useLoad<T>(
           before !== undefined && isSame(before.deps, deps) ? { ...before, error } : { deps, error },
         );
       }
-      if (everyMs !== undefined && !abort.signal.aborted) timer = setTimeout(runWhenSeen, everyMs);
-    };
-    const runWhenSeen = (): void => {
-      if (!document.hidden) run();
-      else document.addEventListener('visibilitychange', runWhenSeen, { once: true, signal: abort.signal });
+      if (everyMs === undefined || abort.signal.aborted) return;
+      timer = setTimeout(() => whenMoving(abort.signal).then(run), everyMs);
     };
     run();
     return () => {

@@ -1,9 +1,11 @@
 /** Single values: ids, amounts, sizes, times, states. */
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { texts } from '../texts.ts';
 import { formatAgo, formatBytes, formatCount, formatCredits, formatTime, shortId } from './format.ts';
 import { Icon } from './icon.tsx';
+import { isPaused } from './moving.ts';
 import { notify } from './notify.tsx';
 import type { Tone } from './tone.ts';
 
@@ -80,19 +82,27 @@ export function Bytes({ of }: { readonly of: number | bigint }) {
 }
 
 const agoEveryMs = 10_000;
+let timer: ReturnType<typeof setInterval> | undefined;
+
+/** One clock for all times on the page; it stands still while none is shown. */
+const now = signal(Date.now(), {
+  watched() {
+    timer = setInterval(() => {
+      if (!isPaused.value) now.value = Date.now();
+    }, agoEveryMs);
+  },
+  unwatched() {
+    clearInterval(timer);
+  },
+});
 
 /** How long ago, with the whole time as its title; it goes on counting. */
 export function Time({ at }: { readonly at: number | Date }) {
-  const [, count] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => count((before) => before + 1), agoEveryMs);
-    return () => clearInterval(timer);
-  }, []);
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>–</span>;
   return (
     <time dateTime={date.toISOString()} title={formatTime(date)}>
-      {formatAgo(date)}
+      {formatAgo(date, Math.max(now.value, Date.now()))}
     </time>
   );
 }

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LiveState } from '../../console/api.ts';
+import { whenMoving, whenStill } from '../kit/moving.ts';
 import { streamConsole } from './console.ts';
 
 const state = signal<LiveState | undefined>(undefined);
@@ -42,6 +43,11 @@ export function useLive(): Live {
 /** Opens the stream again whenever it ends: a local network that begins anew ends it. */
 async function follow(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
+    await whenMoving(signal);
+    const still = new AbortController();
+    const ended = AbortSignal.any([signal, still.signal]);
+    // A browser opens few connections to one server: pages that nobody looks at must not hold them.
+    whenStill(ended).then(() => still.abort());
     try {
       await streamConsole(
         '/api/live',
@@ -50,11 +56,13 @@ async function follow(signal: AbortSignal): Promise<void> {
           state.value = data as LiveState;
           connected.value = true;
         },
-        signal,
+        ended,
       );
     } catch {
       // Tried again below.
     }
+    if (still.signal.aborted) continue;
+    still.abort();
     connected.value = false;
     if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, retryMs));
   }

@@ -4,6 +4,7 @@
  */
 import { ServiceError } from './console.ts';
 import { kept } from './kept.ts';
+import { readReceipts } from './names.ts';
 import { balanceOf } from './payment.ts';
 import { serviceUrl } from './settings.ts';
 
@@ -42,12 +43,7 @@ async function newestUpload(signal: AbortSignal): Promise<{ id: string } | undef
 }
 
 async function boughtName(address: string, signal: AbortSignal): Promise<string | undefined> {
-  const payment = serviceUrl('payment');
-  if (payment === undefined) return undefined;
-  const answer = await fetch(`${payment}/v1/arns/my-names/${encodeURIComponent(address)}`, { signal });
-  if (!answer.ok) return undefined;
-  const { names } = (await answer.json()) as { readonly names?: readonly { readonly name: string }[] };
-  return names?.at(-1)?.name;
+  return (await readReceipts(address, signal)).at(-1)?.name;
 }
 
 async function known<T>(answer: Promise<T>, otherwise: T): Promise<T> {

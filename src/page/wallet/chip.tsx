@@ -15,11 +15,12 @@ export function WalletChip() {
     );
   }
   return (
-    <a class="wallet-chip" href="/wallet" aria-label={texts.wallet.chip(current.label, current.address)}>
+    <a class="wallet-chip" href="/wallet" title={current.address}>
       <Icon name="wallet" size={16} />
+      <span class="unseen">{texts.wallet.inUse} </span>
       <span class="wallet-chip-label">
         <bdi>{current.label}</bdi>
-      </span>
+      </span>{' '}
       <span class="mono">{shortId(current.address)}</span>
     </a>
   );

@@ -8,6 +8,7 @@ import { Icon } from '../../kit/icon.tsx';
 import { useLoad } from '../../kit/load.tsx';
 import { notify } from '../../kit/notify.tsx';
 import { kept } from '../../services/kept.ts';
+import { nameUrl } from '../../services/names.ts';
 import { type RoadProgress, readProgress } from '../../services/progress.ts';
 import { serviceUrl, settings } from '../../services/settings.ts';
 import { texts } from '../../texts.ts';
@@ -99,7 +100,7 @@ function stepsFor(known: RoadProgress, openedId: string | undefined, remember: (
     {
       id: 'wallet',
       isDone: wallet.value !== undefined,
-      text: words.wallet.text,
+      text: isLocal ? words.wallet.localText : words.wallet.text,
       actions: (isNext) => <WalletActions isLocal={isLocal} isNext={isNext} />,
     },
     {
@@ -168,10 +169,10 @@ function WalletActions({ isLocal, isNext }: { readonly isLocal: boolean; readonl
   );
 }
 
-/** Where everybody would open it: by its name, else by its id through the router, which proves what it serves. */
+/** Where everybody would open it: by its name, else by its id; through the router, which proves what it serves. */
 function openAddress({ upload, name }: RoadProgress): string | undefined {
-  const { sandbox } = settings();
-  if (name !== undefined && sandbox !== undefined) return sandbox.replace('{label}', name);
+  if (upload === undefined) return undefined;
+  const named = name === undefined ? undefined : (nameUrl('router', name) ?? nameUrl('gateway', name));
   const base = serviceUrl('router') ?? serviceUrl('gateway');
-  return upload === undefined || base === undefined ? undefined : `${base}/${upload.id}`;
+  return named ?? (base === undefined ? undefined : `${base}/${upload.id}`);
 }
