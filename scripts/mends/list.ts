@@ -1125,8 +1125,8 @@ export const mends: readonly Mend[] = [
     what: 'the audit of an operator’s call does not say who made it',
     undo: [
       {
-        file: 'src/gateway/admin/part.ts',
-        find: '  const who = fingerprintOf(deps.adminKey);\n',
+        file: 'src/kernel/admin/admin.ts',
+        find: '  const who = fingerprintOf(key);\n',
         put: "  const who = '[hidden]';\n",
       },
     ],
@@ -1147,7 +1147,7 @@ export const mends: readonly Mend[] = [
     what: 'the audit of a prune or export does not say what it was given',
     undo: [
       {
-        file: 'src/gateway/admin/part.ts',
+        file: 'src/kernel/admin/admin.ts',
         find: 'given: request.body, ',
         put: '',
       },

@@ -83,12 +83,22 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     (await import('./stack/ledger.ts')).openLedger(config, log, network),
   );
 
-  const needs = { config, log, keys, network };
+  /** Lines say which service of the process they are about. */
+  const logOf = (service: string): Logger => log.child({ service });
+  const needs = { config, keys, network };
 
   const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
   const gateway = atItsTurn('gateway', async () => {
     const { makeGateway } = await import('./stack/gateway.ts');
-    return makeGateway({ ...needs, ledger, sharesPort, uploadUrl, onOtherChain, fork });
+    return makeGateway({
+      ...needs,
+      log: logOf('gateway'),
+      ledger,
+      sharesPort,
+      uploadUrl,
+      onOtherChain,
+      fork,
+    });
   });
   // The one of this process need not be asked by way of its public address.
   const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
@@ -98,7 +108,12 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     'payment',
     async () => {
       const { makePayment } = await import('./stack/payment.ts');
-      return makePayment({ ...needs, ledger: await ledger.open(), gatewayUrl: publicGatewayUrl() });
+      return makePayment({
+        ...needs,
+        log: logOf('payment'),
+        ledger: await ledger.open(),
+        gatewayUrl: publicGatewayUrl(),
+      });
     },
     // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
     async ({ url }) => network.card?.deliverTo(`${url}/v1/stripe-webhook`),
@@ -107,6 +122,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     const { makeUpload } = await import('./stack/upload.ts');
     return makeUpload({
       ...needs,
+      log: logOf('upload'),
       ledger: await ledger.open(),
       gateway: { publicUrl: publicGatewayUrl(), adminUrl: gatewayUrl() },
       blocklist: moderation.listFor('upload'),
@@ -115,7 +131,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   const router = atItsTurn('router', async () => {
     const { createRouterSurface } = await import('../router/surface.ts');
     return createRouterSurface(config, {
-      log,
+      log: logOf('router'),
       version,
       localGatewayUrl: gatewayUrl,
       followed: () => moderation.listFor('router'),
@@ -126,7 +142,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     const own = () => ({ payment: payment.url, upload: upload.url, router: router.url });
     const services = () => consoleServices(config, network, { ...own(), gateway: publicGatewayUrl() });
     return createConsoleSurface(config, {
-      log,
+      log: logOf('console'),
       version,
       services,
       reach: {

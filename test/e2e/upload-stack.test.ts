@@ -114,13 +114,29 @@ describe('uploads on a whole stack', () => {
     assert.deepEqual([...new Set(seen)].sort(), ['GET 200, GET 200', 'HEAD 200, GET 200']);
   });
 
+  const admin = async (...args: string[]) => {
+    const command = ['bin/turnpike.js', 'admin', ...args, '--url', stack.urls.gateway ?? ''];
+    const env = { ...process.env, DATA_DIR: stack.dataDir };
+    const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: root, env });
+    return stdout;
+  };
+
+  it('tells an operator why an item is not permanent yet, until it is', async () => {
+    const item = await signItem({ data: random.bytes(3_000) }, signer);
+    const answer = await request(`${stack.urls.upload}/v1/tx/solana`, { method: 'POST', body: item });
+    const { id } = JSON.parse(await answer.body.text());
+    const why = () => admin('why', id, '--upload', stack.urls.upload ?? '');
+    assert.match(await why(), /^(Waits for|Bundle [\w-]+ )/);
+    await eventually('it to be permanent', async () => {
+      await text(`${stack.urls.arweave}/mine`);
+      return /^Permanent since .*, in the block at height [0-9]+\.$/m.test(await why());
+    });
+    await eventually('the gateway to have read its bundle', async () =>
+      /^At the gateway bundle [\w-]{43} is [a-z]+, ([0-9]+) of \1 items indexed\.$/m.test(await why()),
+    );
+  });
+
   it('serves nothing that is blocked at the gateway, on any surface, and all of it when that is lifted', async () => {
-    const admin = async (...args: string[]) => {
-      const command = ['bin/turnpike.js', 'admin', ...args, '--url', stack.urls.gateway ?? ''];
-      const env = { ...process.env, DATA_DIR: stack.dataDir };
-      const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: root, env });
-      return stdout;
-    };
     const data = Buffer.from('guilty '.repeat(500));
     const item = await signItem({ data, tags: [{ name: 'Content-Type', value: 'text/plain' }] }, signer);
     const other = await signItem({ data: Buffer.from('innocent '.repeat(500)) }, signer);

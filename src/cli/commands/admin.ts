@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Config, readProcessConfig } from '../../config/config.ts';
-import { isRecord, memberOf, tryParseJson } from '../../formats/json.ts';
+import { readProcessConfig } from '../../config/config.ts';
+import { isRecord, memberOf } from '../../formats/json.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
+import { type AdminClient, adminClient } from '../admin-clients.ts';
 import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
+import { explainItem } from '../explain-item.ts';
 import { ProgressBar } from '../progress-bar.ts';
-import { ServiceClient } from '../service-client.ts';
 import { serviceUrl } from '../service-url.ts';
 
 const options = {
@@ -22,6 +22,8 @@ const options = {
   'skip-l1': { type: 'boolean' },
   resume: { type: 'boolean' },
   router: { type: 'string' },
+  upload: { type: 'string' },
+  payment: { type: 'string' },
   since: { type: 'string' },
   limit: { type: 'string' },
   json: { type: 'boolean' },
@@ -42,7 +44,8 @@ turnpike admin unblock <id | hash>
 turnpike admin block-name <name>            stop serving a name and its undernames
 turnpike admin unblock-name <name>
 turnpike admin blocks                       everything that is blocked
-turnpike admin audit                        who changed what, at the gateway and at the router, newest first
+turnpike admin why <id>                     why an upload is not permanent yet
+turnpike admin audit                        who changed what, at each service, newest first
 turnpike admin export <folder> --from <height> --to <height>
                                             blocks, transactions and tags as Parquet, inside the export folder
 turnpike admin export-status                how far it is, or how the last one ended; when the next is due by itself
@@ -54,7 +57,9 @@ turnpike admin prune-status
 
   --url <gateway>           default: GATEWAY_PORT on HOST
   --source, --notes <text>  of a block: who asked for it, and why
-  --since <ISO date>, --limit <n>, --router <url>   of the audit; the router defaults to PORT on HOST
+  --upload <url>            of why and the audit: the upload service; default: UPLOAD_PORT on HOST
+  --since <ISO date>, --limit <n>, --payment <url>, --router <url>
+                            of the audit; default: PAYMENT_PORT and PORT on HOST
   --json                    for machines
   --max-file-rows <n>, --partition-size <heights>, --skip-l1, --resume   of an export
   --from, --to <height>     of a prune: only items of these heights
@@ -66,17 +71,24 @@ MODERATION_ADMIN_TOKEN or the one made there.`,
     const [action, subject, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
     const config = readProcessConfig();
-    const url = serviceUrl(config, 'gateway', values.url);
-    if (action === 'audit') {
-      const router = serviceUrl(config, 'router', values.router);
-      return audit(config, { gateway: url, router }, values);
+    const client = (
+      name: 'gateway' | 'payment' | 'upload' | 'router',
+      given: string | undefined,
+    ): AdminClient => adminClient(name, serviceUrl(config, name, given), config);
+    const gateway = client('gateway', values.url);
+    if (action === 'why') {
+      if (subject === undefined) throw new UsageError('say which id');
+      return why({ upload: client('upload', values.upload), gateway }, subject, values.json === true);
     }
-    return perform(
-      adminClient(url, async () => adminKey(config)),
-      action,
-      subject,
-      values,
-    );
+    if (action === 'audit') {
+      const others = [
+        client('payment', values.payment),
+        client('upload', values.upload),
+        client('router', values.router),
+      ];
+      return audit([gateway, ...others], values);
+    }
+    return perform(gateway, action, subject, values);
   },
 };
 
@@ -288,22 +300,25 @@ function sayObeyed(answer: Record<string, unknown>, json: boolean): number {
   return 0;
 }
 
-/** The lines of both surfaces in one list. One that does not answer is named; the other's are shown all the same. */
-async function audit(
-  config: Config,
-  urls: { readonly gateway: string; readonly router: string },
-  values: Values,
+async function why(
+  clients: { readonly upload: AdminClient; readonly gateway: AdminClient },
+  id: string,
+  json: boolean,
 ): Promise<number> {
+  const { sentences, ...known } = await explainItem(clients, id);
+  printResult(json, { ...known, why: sentences }, printable(sentences.join('\n'), '\n'));
+  return known.item === undefined && known.bundle === undefined ? 1 : 0;
+}
+
+/** The lines of all surfaces in one list. One that does not answer is named; the others' are shown all the same. */
+async function audit(clients: readonly AdminClient[], values: Values): Promise<number> {
   const limit = whole(values, 'limit') ?? 100;
   if (limit < 1 || limit > 1_000) throw new UsageError('--limit must be from 1 to 1000');
   const since = values.since === undefined ? undefined : Date.parse(String(values.since));
   if (Number.isNaN(since)) throw new UsageError('--since is no date');
   const query = new URLSearchParams({ limit: String(limit) });
   if (since !== undefined) query.set('since', new Date(since).toISOString());
-  const asked = await Promise.allSettled([
-    adminClient(urls.gateway, async () => adminKey(config)).call('GET', `audit?${query}`),
-    moderationClient(urls.router, async () => moderationToken(config)).call('GET', `audit?${query}`),
-  ]);
+  const asked = await Promise.allSettled(clients.map((client) => client.call('GET', `audit?${query}`)));
   const lines = asked.flatMap((answer) => {
     if (answer.status === 'fulfilled') return Array.isArray(answer.value.lines) ? answer.value.lines : [];
     console.error(messageOf(answer.reason));
@@ -323,7 +338,8 @@ const textOfLine = (line: unknown, name: string): string => {
 };
 
 /** Nobody who wrote a note writes to the operator's terminal. */
-const printable = (text: string): string => text.replace(/\p{Cc}/gu, ' ');
+const printable = (text: string, but = ''): string =>
+  text.replace(/\p{Cc}/gu, (character) => (character === but ? but : ' '));
 
 function auditText(line: unknown): string {
   const [at, surface, who, action] = ['at', 'surface', 'who', 'action'].map((name) => textOfLine(line, name));
@@ -335,54 +351,4 @@ function auditText(line: unknown): string {
   const shown = [at, surface, who, action, what === '' && given !== undefined ? JSON.stringify(given) : what];
   const ends = [why === '' ? '' : `(${why})`, textOfLine(line, 'result')];
   return printable([...shown, ...ends].filter((text) => text !== '').join('  '));
-}
-
-function adminKey(config: Config): string {
-  const path = config.ADMIN_API_KEY_FILE ?? join(config.DATA_DIR, 'keys', 'admin-api-key');
-  if (config.ADMIN_API_KEY_FILE === undefined && config.ADMIN_API_KEY !== undefined)
-    return config.ADMIN_API_KEY;
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    throw new StartupError(`there is no admin key: set ADMIN_API_KEY, or start the gateway once (${path})`);
-  }
-}
-
-/** Of the router's moderation routes. */
-function moderationToken(config: Config): string {
-  if (config.MODERATION_ADMIN_TOKEN !== undefined) return config.MODERATION_ADMIN_TOKEN;
-  const path = join(config.DATA_DIR, 'keys', 'moderation-admin-token');
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch {
-    throw new StartupError(
-      `there is no moderation token: set MODERATION_ADMIN_TOKEN, or start the router once (${path})`,
-    );
-  }
-}
-
-interface AdminClient {
-  /** Throws what the service refused, in its own words. */
-  call(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<Record<string, unknown>>;
-}
-
-const adminClient = (url: string, key: () => Promise<string>): AdminClient =>
-  clientOf('gateway', url, '/gw/admin/', key);
-
-const moderationClient = (url: string, key: () => Promise<string>): AdminClient =>
-  clientOf('router', url, '/router/moderation/', key);
-
-function clientOf(what: string, url: string, prefix: string, key: () => Promise<string>): AdminClient {
-  const service = new ServiceClient(what, url, 0);
-  return {
-    async call(method, path, body) {
-      const headers = { authorization: `Bearer ${await key()}` };
-      const { status, text } = await service.call(`${prefix}${path}`, { method, headers }, body);
-      const parsed = tryParseJson(text) ?? text.slice(0, 200);
-      if (status >= 400) throw new StartupError(`${status}: ${String(memberOf(parsed, 'error') ?? parsed)}`);
-      if (!isRecord(parsed))
-        throw new StartupError(`the ${what} answered something else: ${text.slice(0, 200)}`);
-      return parsed;
-    },
-  };
 }
