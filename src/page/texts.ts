@@ -2187,7 +2187,7 @@ export const texts = {
       copyKey: 'Copy the key',
       keyOf: (address: string) => `key of ${address}`,
       giveTo: 'Give it money',
-      giveToLabel: (address: string) => `Give money to ${address}`,
+      giveToLabel: (address: string) => `Give it money: ${address}`,
       mnemonic: 'Words that the Ethereum and Solana keys come from',
     },
     faults: {
@@ -2254,7 +2254,7 @@ export const texts = {
       at: 'Created',
       actions: 'Actions',
       resend: 'Send again',
-      resendLabel: (event: string) => `Send ${event} again`,
+      resendLabel: (event: string) => `Send again: ${event}`,
       resent: 'It is on its way again.',
       details: 'Show',
       detailsLabel: (event: string) => `Show ${event}`,

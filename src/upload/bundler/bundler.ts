@@ -43,10 +43,10 @@ const maxBackoffMs = 5 * 60 * 1_000;
 /** A process that died is followed by another after this long at most. */
 const maxLeaseMs = 9_000;
 const tidyMs = 60_000;
-/** People watch what waits. */
-const countMs = 1_000;
 /** A turn may read and post bundles of gigabytes. */
 const stuckTurnMs = 2 * 3_600_000;
+/** People watch what waits. */
+const countMs = 1_000;
 const blobsAtOnce = 200;
 /** Trees kept between a bundle's preparation and its seeding; one that is not there is made again. */
 const keptTrees = 8;

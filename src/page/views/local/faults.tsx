@@ -1,7 +1,7 @@
 /** The switchboard: each stand-in of the outside world with what it can be made to do wrong. */
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../../kit/button.tsx';
-import { Card, Columns } from '../../kit/card.tsx';
+import { Card } from '../../kit/card.tsx';
 import { Checkbox, Form, NumberField, Select, TextField } from '../../kit/form.tsx';
 import { Code } from '../../kit/json.tsx';
 import { Loaded, useLoad } from '../../kit/load.tsx';
@@ -29,13 +29,13 @@ export function Faults() {
   return (
     <>
       <PageTitle title={words.title} note={words.note} />
-      <Columns>
+      <div class="local-cards">
         <ArweaveSwitches />
-        <div class="stack">
+        <div class="local-stack">
           <WebhookSwitches />
           <FacilitatorSwitches />
         </div>
-      </Columns>
+      </div>
       <Requests />
     </>
   );

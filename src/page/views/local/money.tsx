@@ -32,12 +32,14 @@ export function Money({ place }: { readonly place: Place }) {
       <PageTitle title={words.title} note={words.note} />
       <Faucet key={place.query.toString()} place={place} />
       <Card title={words.wallets}>
-        <Select
-          label={words.kindLabel}
-          value={kind}
-          options={kinds.map((value) => ({ value, label: words.kinds[value] }))}
-          onChange={(value) => navigate(`/local/money?kind=${value}`, { replace: true })}
-        />
+        <div class="local-narrow">
+          <Select
+            label={words.kindLabel}
+            value={kind}
+            options={kinds.map((value) => ({ value, label: words.kinds[value] }))}
+            onChange={(value) => navigate(`/local/money?kind=${value}`, { replace: true })}
+          />
+        </div>
         <Loaded of={wallets}>
           {(value) => (
             <>

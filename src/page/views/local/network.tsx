@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../kit/button.tsx';
-import { Card, Columns, Figure, Figures } from '../../kit/card.tsx';
+import { Card, Fact, Facts, Figure, Figures } from '../../kit/card.tsx';
 import { Form, NumberField, Select, TextField } from '../../kit/form.tsx';
 import { clampText, formatCount, formatDuration, formatTime } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
@@ -38,12 +38,12 @@ export function Network() {
         {(value) => (
           <>
             <NetworkFigures network={value} />
-            <Columns>
+            <div class="local-cards">
               <Mine actions={actions} />
               <Mining actions={actions} network={value} />
               <TimeTravel actions={actions} />
               <TakeBack actions={actions} />
-            </Columns>
+            </div>
             <Card title={words.addresses}>
               <Addresses network={value} />
             </Card>
@@ -62,22 +62,32 @@ function NetworkFigures({ network: { height, clock, mining, fork } }: Shown) {
   const { state } = useLive();
   const newest = Math.max(height ?? 0, state?.height ?? 0);
   const ahead = clock.offsetSeconds * 1_000;
+  const mode = mining === undefined ? '–' : words.modes[mining.mode];
   return (
-    <Figures>
-      <Figure label={words.height} value={formatCount(newest)} href={`/block/${newest}`} />
-      <Figure label={words.mempool} value={state?.mempool === undefined ? '–' : formatCount(state.mempool)} />
-      <Figure
-        label={words.clock}
-        value={formatTime(new Date(clock.now))}
-        note={ahead === 0 ? words.clockSame : words.clockAhead(formatDuration(ahead))}
-      />
-      <Figure label={words.mining} value={mining === undefined ? '–' : words.modes[mining.mode]} />
-      <Figure
-        label={words.fork}
-        value={fork === null ? words.noFork : clampText(fork.gateway ?? fork.solana ?? '', 60)}
-        note={fork === null ? undefined : words.forkNote}
-      />
-    </Figures>
+    <>
+      <Figures>
+        <Figure label={words.height} value={formatCount(newest)} href={`/block/${newest}`} />
+        <Figure
+          label={words.mempool}
+          value={state?.mempool === undefined ? '–' : formatCount(state.mempool)}
+        />
+      </Figures>
+      <Card>
+        <Facts>
+          <Fact label={words.clock}>
+            {formatTime(new Date(clock.now))}{' '}
+            <span class="soft">
+              {ahead === 0 ? words.clockSame : words.clockAhead(formatDuration(ahead))}
+            </span>
+          </Fact>
+          <Fact label={words.mining}>{mode}</Fact>
+          <Fact label={words.fork}>
+            {fork === null ? words.noFork : <bdi>{clampText(fork.gateway ?? fork.solana ?? '', 80)}</bdi>}{' '}
+            {fork !== null && <span class="soft">{words.forkNote}</span>}
+          </Fact>
+        </Facts>
+      </Card>
+    </>
   );
 }
 
@@ -250,7 +260,12 @@ function Addresses({ network: { addresses } }: Shown) {
             </span>
           ),
         },
-        { id: 'what', head: words.addressWhat, cell: ({ what }) => <bdi>{what}</bdi>, wide: true },
+        {
+          id: 'what',
+          head: words.addressWhat,
+          cell: ({ what }) => <bdi class="local-what">{what}</bdi>,
+          wide: true,
+        },
       ]}
     />
   );

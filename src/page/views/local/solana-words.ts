@@ -25,7 +25,9 @@ const invokeLine = /^Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[1\]$/;
 /** What programs say they were told to do, each once, in order; else which programs were called. */
 export function summaryOf(logs: readonly string[]): string {
   const told = logs.flatMap((line) => instructionLine.exec(line)?.[1] ?? []);
-  if (told.length > 0) return [...new Set(told)].map(inWords).join(', ');
+  // Accounts that are made on the way are not what it is about.
+  const acts = told.filter((title) => !title.startsWith('Initialize'));
+  if (told.length > 0) return [...new Set(acts.length > 0 ? acts : told)].map(inWords).join(', ');
   const called = logs.flatMap((line) => invokeLine.exec(line)?.[1] ?? []);
   const names = called.flatMap((address) => programName(address) ?? []);
   const others = names.filter((name) => name !== words.programs.computeBudget);
