@@ -102,8 +102,8 @@ export const texts = {
     seriesSummary: (label: string, last: string, lowest: string, highest: string) =>
       `${label}: now ${last}, lowest ${lowest}, highest ${highest}.`,
     moreEntries: (count: string) => `${count} more`,
-    entries: (count: string) => `${count} entries`,
-    properties: (count: string) => `${count} properties`,
+    entries: (count: string) => (count === '1' ? '1 entry' : `${count} entries`),
+    properties: (count: string) => (count === '1' ? '1 property' : `${count} properties`),
     showMore: 'Show more',
     notANumber: 'Write a number.',
     optional: 'optional',

@@ -46,7 +46,8 @@ async function build(programs: typeof entries): Promise<PageFiles> {
       metafile: true,
       format: 'esm',
       platform: 'browser',
-      target: ['chrome120', 'firefox121', 'safari17'],
+      // `light-dark()`, which the colours are written in, came with these.
+      target: ['chrome123', 'firefox121', 'safari17.5'],
       jsx: 'automatic',
       jsxImportSource: 'preact',
       entryNames: '[name]-[hash]',
