@@ -1349,8 +1349,10 @@ export const texts = {
     },
     notes: {
       overview: 'Whether each service is well, what is wrong with it, and what to do about it.',
-      traffic: 'What is asked of each service and how fast it answers, over the last hour.',
-      process: 'What each process uses, and what waits in it, over the last hour.',
+      traffic:
+        'What is asked of each service and how fast it answers, over the last hour. Probes and the questions of this console are not counted.',
+      process:
+        'What each process uses, and what waits in it, over the last hour. Services that run in one process share its figures.',
       import: 'How far the gateway has read the chain, and the bundles that it reads out.',
       bundler: 'How uploads get into bundles and onto the chain, and what holds them up.',
       ledger: 'Whether the books are right, payments that need a person, and credits given by hand.',
@@ -1626,7 +1628,7 @@ export const texts = {
       notMade: 'not made yet',
       height: 'Block',
       confirmations: 'Confirmations',
-      ofNeeded: (has: number, needed: number) => `${has} of ${needed}`,
+      ofNeeded: (has: number, needed: number) => `${has} (${needed} needed)`,
       lastError: 'Last error',
       nextTry: 'Next try',
       seedings: 'Times its chunks were sent',
@@ -2015,6 +2017,7 @@ export const texts = {
     logs: {
       source: 'Process',
       level: 'From level',
+      levelOf: 'Level',
       levels: {
         trace: 'trace',
         debug: 'debug',

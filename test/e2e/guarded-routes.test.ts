@@ -33,7 +33,7 @@ const protectedBelow: Record<string, { prefixes: RegExp; open: RegExp }> = {
     open: /^\/(router|wayfinder)\/moderation\/check\/:type\/:value$/,
   },
   // Of the operator's page nothing is open but its files.
-  admin: { prefixes: /^/, open: /^\/(admin\.css|admin\.js|icon\.svg)?$/ },
+  admin: { prefixes: /^/, open: /^\/(assets\/:name|icon\.svg)?$/ },
   card: { prefixes: /^\/(v1|test)(\/|$)/, open: /^$/ },
   // For its own page, which has a header in place of a key.
   console: { prefixes: /^\/api(\/|$)/, open: /^\/api\/settings$/ },

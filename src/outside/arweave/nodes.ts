@@ -3,9 +3,11 @@
  * protocol counts as no answer. No node stores everything, and any may be behind: what one does not know is absent
  * only when all of them say so, each at the height that the answer names.
  */
+
 import type { TransactionJson } from '../../formats/arweave/transaction-json.ts';
 import { tryDecodeBase64url } from '../../formats/base64url.ts';
 import { isCount, memberOf, textOf, tryParseJson } from '../../formats/json.ts';
+import { messageOf } from '../../kernel/errors.ts';
 import { absent, combineLookUps, found, type LookUp, notKnown } from '../look-up.ts';
 import { ArweaveNode, type NodeAnswer } from './node.ts';
 
@@ -239,8 +241,9 @@ const saysAbsent = ({ status }: NodeAnswer): boolean => status === 404 || status
 
 async function understood<T>(node: ArweaveNode, path: string, read: Reader<T>): Promise<T> {
   const answer = await node.send(path);
-  const value = answer.status === 200 ? await read(answer, node) : undefined;
-  if (value === undefined) throw new Error(`a node answered ${answer.status} with nonsense`);
+  if (answer.status !== 200) throw new Error(`a node answered ${answer.status}`);
+  const value = await read(answer, node);
+  if (value === undefined) throw new Error('a node answered nonsense');
   return value;
 }
 
@@ -259,8 +262,13 @@ function readAnchor({ body }: NodeAnswer): Buffer | undefined {
   return anchor !== undefined && anchor.length > 0 && anchor.length <= 48 ? anchor : undefined;
 }
 
-const unavailable = (path: string, failures: readonly unknown[]): NodeUnavailable =>
-  new NodeUnavailable(`no Arweave node answered ${path}`, { cause: new AggregateError(failures) });
+/** Whoever shows the error also shows its cause: why each of the first few nodes is no help. */
+function unavailable(path: string, failures: readonly unknown[]): NodeUnavailable {
+  const reasons = [...new Set(failures.map(messageOf))].slice(0, 3).join('; ').slice(0, 300);
+  return new NodeUnavailable(`no Arweave node answered ${path}`, {
+    cause: new AggregateError(failures, reasons),
+  });
+}
 
 function refusalOf(text: string): string {
   return (textOf(tryParseJson(text), 'error') ?? text).slice(0, 200);

@@ -47,10 +47,12 @@ export async function streamConsole(
   path: string,
   onEvent: (event: StreamEvent) => void,
   signal: AbortSignal,
+  onOpen?: () => void,
 ): Promise<void> {
   const answer = await fetch(path, { headers: { 'x-turnpike-console': '1' }, signal });
   if (!answer.ok || answer.body === null)
     throw new ServiceError(answer.status, messageIn(await answer.text()));
+  onOpen?.();
   const events = new EventReader(onEvent);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {

@@ -1,6 +1,5 @@
 /** Who changed what, newest first. */
 import { clampText } from '../../kit/format.ts';
-import { Empty } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Time } from '../../kit/value.tsx';
 import type { AuditLine } from '../../services/operator/gateway.ts';
@@ -14,7 +13,7 @@ export function AuditTable({ lines }: { readonly lines: readonly AuditLine[] }) 
       caption={words.audit}
       rows={lines.map((line, at) => ({ ...line, key: `${line.at} ${at}` }))}
       rowKey={({ key }) => key}
-      empty={<Empty title={words.auditEmpty} />}
+      empty={<p class="soft">{words.auditEmpty}</p>}
       columns={[
         { id: 'when', head: words.when, cell: ({ at }) => <Time at={new Date(at)} /> },
         { id: 'service', head: words.service, cell: ({ surface }) => surface },

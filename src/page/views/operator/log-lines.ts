@@ -29,9 +29,9 @@ export function readLine(data: unknown): LogLine {
     const text = typeof data === 'string' ? data : JSON.stringify(data);
     return { key: lastKey, level: 'info', time: undefined, name: '', message: text, rest: '', text };
   }
-  const { level, time, name, surface, part, msg, ...others } = data;
+  const { level, time, name, service, part, msg, ...others } = data;
   const at = typeof time === 'string' || typeof time === 'number' ? new Date(time).getTime() : Number.NaN;
-  const writer = [surface, part, name].find((each) => typeof each === 'string');
+  const writer = [service, part, name].find((each) => typeof each === 'string');
   return {
     key: lastKey,
     level: levels.find((each) => each === level) ?? 'info',

@@ -130,37 +130,39 @@ function SourceLogs({ source, open, query }: SourceProps) {
       {shown.length === 0 ? (
         <Empty title={words.empty}>{words.emptyNote}</Empty>
       ) : (
-        <VirtualTable
-          caption={words.region}
-          rowCount={shown.length}
-          rowHeight={34}
-          rowAt={(index) => shown[shown.length - 1 - index]}
-          rowKey={({ key }) => String(key)}
-          columns={[
-            {
-              id: 'time',
-              head: words.time,
-              cell: ({ time }) => <span class="operator-time">{clockOf(time)}</span>,
-            },
-            {
-              id: 'level',
-              head: texts.operator.overview.jobState,
-              cell: (line) => <Badge tone={levelTones[line.level]}>{line.level}</Badge>,
-            },
-            {
-              id: 'message',
-              head: words.message,
-              wide: true,
-              cell: (line) => (
-                <button type="button" class="link-button operator-log-line" onClick={() => setDetail(line)}>
-                  <bdi class="foreign">
-                    {clampText(line.message, 300)} <span class="soft">{clampText(line.rest, 300)}</span>
-                  </bdi>
-                </button>
-              ),
-            },
-          ]}
-        />
+        <div class="operator-logs">
+          <VirtualTable
+            caption={words.region}
+            rowCount={shown.length}
+            rowHeight={34}
+            rowAt={(index) => shown[shown.length - 1 - index]}
+            rowKey={({ key }) => String(key)}
+            columns={[
+              {
+                id: 'time',
+                head: words.time,
+                cell: ({ time }) => <span class="operator-time">{clockOf(time)}</span>,
+              },
+              {
+                id: 'level',
+                head: words.levelOf,
+                cell: (line) => <Badge tone={levelTones[line.level]}>{line.level}</Badge>,
+              },
+              {
+                id: 'message',
+                head: words.message,
+                wide: true,
+                cell: (line) => (
+                  <button type="button" class="link-button operator-log-line" onClick={() => setDetail(line)}>
+                    <bdi class="foreign">
+                      {clampText(line.message, 300)} <span class="soft">{clampText(line.rest, 300)}</span>
+                    </bdi>
+                  </button>
+                ),
+              },
+            ]}
+          />
+        </div>
       )}
       {detail !== undefined && (
         <Dialog open wide title={clampText(detail.message, 120)} onClose={() => setDetail(undefined)}>
@@ -233,11 +235,11 @@ async function follow(path: string, signal: AbortSignal, heard: Heard): Promise<
       await streamConsole(
         path,
         ({ event, data }) => {
-          heard.state('live');
           if (event === 'line') heard.line(data);
           if (event === 'lost') heard.lost(Number((data as { count?: unknown } | null)?.count) || 0);
         },
         signal,
+        () => heard.state('live'),
       );
     } catch (error) {
       if (!signal.aborted && (error as { status?: unknown }).status === 401) sessionEnded();

@@ -7,7 +7,6 @@ import { confirmAction } from '../../kit/dialog.tsx';
 import { Checkbox, Form, Select, TextField } from '../../kit/form.tsx';
 import { clampText } from '../../kit/format.ts';
 import { type Load, Loaded, useLoad } from '../../kit/load.tsx';
-import { Empty } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Time } from '../../kit/value.tsx';
 import { type Ask, askGateway, askPayment, askRouter, askUpload } from '../../services/operator/ask.ts';
@@ -206,7 +205,7 @@ function GatewayList({ of, changed }: GatewayListProps) {
             caption={words.gatewayList}
             rows={rowsOf(blocks)}
             rowKey={({ kind, what }) => `${kind} ${what}`}
-            empty={<Empty title={words.gatewayEmpty} />}
+            empty={<p class="soft">{words.gatewayEmpty}</p>}
             columns={[
               { id: 'kind', head: words.kind, cell: ({ kind }) => words.rowKinds[kind] },
               {

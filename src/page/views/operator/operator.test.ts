@@ -38,7 +38,7 @@ describe('log lines', () => {
       [read.level, read.time, read.name, read.message, read.rest],
       ['warn', Date.UTC(2026, 10, 16, 6, 30, 0, 250), 'turnpike', 'slow', '{"ms":12}'],
     );
-    assert.equal(line('info', 'x', { surface: 'upload' }).name, 'upload');
+    assert.equal(line('info', 'x', { service: 'upload' }).name, 'upload');
     assert.equal(readLine('plain text').message, 'plain text');
     assert.equal(readLine({ level: 'shout', time: 'never' }).level, 'info');
     assert.equal(readLine({ time: 'never' }).time, undefined);
@@ -47,7 +47,7 @@ describe('log lines', () => {
   test('are filtered by level, writer and words', () => {
     const lines = [
       line('debug', 'one'),
-      line('error', 'Two', { surface: 'upload' }),
+      line('error', 'Two', { service: 'upload' }),
       line('info', 'two too'),
     ];
     const shown = (level: 'debug' | 'info' | 'error', name: string, words: string) =>

@@ -4,7 +4,6 @@ import { Card } from '../../../kit/card.tsx';
 import { confirmAction } from '../../../kit/dialog.tsx';
 import { clampText } from '../../../kit/format.ts';
 import { type Load, Loaded } from '../../../kit/load.tsx';
-import { Empty } from '../../../kit/state.tsx';
 import { Table } from '../../../kit/table.tsx';
 import { Time } from '../../../kit/value.tsx';
 import type { Ask } from '../../../services/operator/ask.ts';
@@ -41,7 +40,7 @@ export function RouterBlocklist({ ask, of }: Props) {
               caption={words.routerList}
               rows={list.entries}
               rowKey={({ type, value }) => `${type} ${value}`}
-              empty={<Empty title={words.routerEmpty} />}
+              empty={<p class="soft">{words.routerEmpty}</p>}
               columns={[
                 { id: 'kind', head: words.kind, cell: ({ type }) => words.rowKinds[type] },
                 {
