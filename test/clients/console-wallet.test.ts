@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { payByCard } from './card-page.ts';
 import { noChromium } from './chromium.ts';
 import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
 import { type InjectedWallets, injectWallets } from './injected-wallets.ts';
@@ -208,14 +209,6 @@ describe("the console's wallet", { skip: noChromium }, () => {
     tab.assertQuiet();
   });
 });
-
-async function payByCard(page: Page): Promise<void> {
-  await page.getByLabel('Card number').fill('4242424242424242');
-  await page.getByLabel('Expiry date').fill('12/40');
-  await page.getByLabel('Security code', { exact: true }).fill('123');
-  await page.getByLabel('Name on card').fill('Ada');
-  await page.getByRole('button', { name: /^Pay/ }).click();
-}
 
 /** Keys in the browser's storage that give their bytes to a script. Runs in the page. */
 async function readableKeys(): Promise<number> {
