@@ -76,7 +76,7 @@ export const floors: Record<string, string[][]> = {
     ['errors.ts', 'metrics.ts', 'migrations.ts'],
     ['items', 'hashing', 'announcer'],
     ['bundler', 'intake'],
-    ['x402', 'multipart', 'reports'],
+    ['x402', 'multipart', 'proofs', 'reports'],
     ['routes'],
   ],
   gateway: [

@@ -64,6 +64,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Give nodes the chunks of a transaction that they lack, out of its file',
     load: async () => (await import('./commands/reseed.ts')).reseed,
   },
+  verify: {
+    summary: 'Verify the proof of an item that an upload service gave, without asking anybody',
+    load: async () => (await import('./commands/verify.ts')).verify,
+  },
   upload: {
     summary: 'Store a file or a folder, paid with credits',
     load: async () => (await import('./commands/upload.ts')).upload,

@@ -26,6 +26,13 @@ export class FreeAllowanceUsedUp extends HttpError {
   }
 }
 
+/** Each chunk of a proof is asked of a node. */
+export class ProofTooLarge extends HttpError {
+  constructor() {
+    super(413, 'The item is too large for a proof');
+  }
+}
+
 /** 4xx is final to clients, 5xx and 429 are tried again: what can succeed later is one of those. */
 export const uploadErrors = {
   blocked: (id: string) =>

@@ -47,6 +47,7 @@ import { infoRoutes } from './routes/info.ts';
 import { operatorRoutes } from './routes/operator.ts';
 import { priceRoutes } from './routes/price.ts';
 import { txRoutes } from './routes/tx.ts';
+import { txProofRoute } from './routes/tx-proof.ts';
 import { txStatusRoutes } from './routes/tx-status.ts';
 import { type X402UploadDeps, x402UploadRoutes } from './routes/x402-upload.ts';
 import { UploadPayments } from './x402/upload-payment.ts';
@@ -220,6 +221,7 @@ interface IntakePart extends Part {
   readonly head: ChainHead;
   readonly intake: Intake;
   readonly hashes: PayloadHashes;
+  readonly receipts: Receipts;
 }
 
 function intakePart(config: Config, shared: Shared): IntakePart {
@@ -257,13 +259,19 @@ function intakePart(config: Config, shared: Shared): IntakePart {
     intake,
     head,
     hashes,
+    receipts,
     start: () => head.refresh(),
     jobs: [head.refreshing, receipts],
     stop: () => hashes.close(),
   };
 }
 
-function itemsPart(config: Config, shared: Shared, { intake }: IntakePart, paid?: PaidUploadsPart): Part {
+function itemsPart(
+  config: Config,
+  shared: Shared,
+  { intake, receipts }: IntakePart,
+  paid?: PaidUploadsPart,
+): Part {
   const { sql, blobs, pricing, wallet, receiptKey } = shared;
   return {
     name: 'items',
@@ -281,6 +289,7 @@ function itemsPart(config: Config, shared: Shared, { intake }: IntakePart, paid?
       txRoutes(app, { intake, trustedProxies: config.TRUSTED_PROXY_COUNT, paid: paid?.uploads });
       txStatusRoutes(app, sql);
       const blocked = new BlockedItems(shared.blocklist ?? unionOf([]), blobs);
+      txProofRoute(app, { sql, nodes: shared.nodes, blocked, receiptOf: (item) => receipts.of(item) });
       dataItemRoutes(app, { sql, blobs, blocked });
     },
   };

@@ -5,6 +5,7 @@ import { after, describe, test } from 'node:test';
 import { seededRandom } from '../../test/support/seeded-random.ts';
 import { parseItemHeader } from '../formats/ans104/item-header.ts';
 import type { TagSource } from '../formats/avro-tags.ts';
+import { receiptMessage } from '../formats/receipt.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import {
   aptosSigner,
@@ -15,7 +16,6 @@ import {
   solanaSigner,
 } from '../wallets/data-items/signer.ts';
 import { ed25519TestKey, ethereumTestKey, testArweaveKey } from '../wallets/testing/keys.ts';
-import { receiptMessage } from './intake/receipts.ts';
 import { pricePerByte, startTestUpload } from './testing.ts';
 
 // Tests move the clock, and items stay new all the same.

@@ -28,6 +28,16 @@ interface Checked {
   readonly block: { readonly confirmations: number };
 }
 
+interface Proof {
+  receipt: { deadlineHeight: number };
+  bundle: {
+    offset: number;
+    chunks: unknown[];
+    transaction: { reward: string };
+    block: { txRoot: string };
+  };
+}
+
 const chunkBytes = 262_144;
 
 describe('turnpike check', () => {
@@ -125,6 +135,8 @@ describe('turnpike check', () => {
     const { id } = JSON.parse(stored.out);
     const early = await checked(id);
     assert.equal(early.final, false);
+    const promised = await fetch(`${stack.urls.upload}/v1/tx/${id}/proof`);
+    assert.equal(((await promised.json()) as { bundle?: unknown }).bundle, undefined);
     const found = await eventually('the item is permanent', async () => {
       await node.text('/mine');
       const now = await checked(
@@ -138,6 +150,45 @@ describe('turnpike check', () => {
     });
     assert.deepEqual([found.kind, found.verifiedBy, found.bundles.length], ['data item', 'signature', 1]);
     assert.equal(found.gateways.length, 2);
+    const proof = join(folder, 'proof.json');
+    const answer = await fetch(`${stack.urls.upload}/v1/tx/${id}/proof`);
+    assert.equal(answer.status, 200);
+    const told = await answer.text();
+    writeFileSync(proof, told);
+    const states = async (...args: string[]) => {
+      const { code, out, error } = await turnpike('verify', ...args, '--json');
+      assert.ok(code === 0 || code === 3, error);
+      const findings: { what: string; state: string }[] = JSON.parse(out);
+      return [code, ...findings.map(({ what, state }) => `${what} ${state}`)];
+    };
+    const all = ['receipt proven', 'item proven', 'bundle proven', 'block proven'];
+    assert.deepEqual(await states(proof, file), [0, ...all]);
+    assert.deepEqual(await states(proof), [0, 'receipt proven', 'item not checked', 'bundle not checked']);
+    const other = join(folder, 'other');
+    writeFileSync(other, Buffer.from(data).fill(1, 5, 6));
+    assert.deepEqual(await states(proof, other), [3, 'receipt proven', 'item wrong']);
+    // Whatever is changed in it is found.
+    const changes: [(proof: Proof) => unknown, string][] = [
+      [
+        ({ receipt }) => Object.assign(receipt, { deadlineHeight: receipt.deadlineHeight + 1 }),
+        'receipt wrong',
+      ],
+      [({ bundle }) => Object.assign(bundle, { offset: bundle.offset + 1 }), 'bundle wrong'],
+      [({ bundle }) => bundle.chunks.pop(), 'bundle wrong'],
+      [({ bundle }) => Object.assign(bundle.transaction, { reward: '1' }), 'bundle wrong'],
+      [
+        ({ bundle: { block } }) => Object.assign(block, { txRoot: `A${block.txRoot.slice(1)}` }),
+        'block wrong',
+      ],
+    ];
+    for (const [change, expected] of changes) {
+      const changed: Proof = JSON.parse(told);
+      change(changed);
+      writeFileSync(proof, JSON.stringify(changed));
+      const found = await states(proof, file);
+      assert.equal(found[0], 3, expected);
+      assert.ok(found.includes(expected), found.join());
+    }
     const bundled = await turnpike('reseed', id, file);
     assert.match(bundled.error, /of a data item the bundle is seeded/);
   });
@@ -146,6 +197,10 @@ describe('turnpike check', () => {
     assert.equal((await turnpike('check', 'short')).code, 64);
     assert.equal((await turnpike('check')).code, 64);
     assert.equal((await turnpike('reseed', 'A'.repeat(43))).code, 64);
+    assert.equal((await turnpike('verify')).code, 64);
+    assert.match((await turnpike('verify', wallet)).error, /this is no proof of an item/);
+    assert.equal((await fetch(`${stack.urls.upload}/v1/tx/${'A'.repeat(43)}/proof`)).status, 404);
+    assert.equal((await fetch(`${stack.urls.upload}/v1/tx/short/proof`)).status, 400);
     assert.equal((await checked('A'.repeat(43))).kind, 'unknown');
     const away = await turnpike('check', 'A'.repeat(43), '--node', 'http://127.0.0.1:1');
     assert.equal(away.code, 1);

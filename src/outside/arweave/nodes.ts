@@ -43,6 +43,17 @@ export interface ChunkUpload {
 export interface NodeChunk {
   readonly chunk: Buffer;
   readonly dataPath: Buffer;
+  /** From the transaction to the root of its block; empty where the node does not tell it. */
+  readonly txPath: Buffer;
+}
+
+/** What a block says of the transactions in it. */
+export interface BlockRoot {
+  readonly id: string;
+  /** Base64url. */
+  readonly txRoot: string;
+  /** How much the weave grew by it. */
+  readonly size: number;
 }
 
 export interface Anchor {
@@ -126,8 +137,20 @@ export class ArweaveNodes {
       const record = tryParseJson(body.toString());
       const chunk = tryDecodeBase64url(textOf(record, 'chunk', maxAnswerBytes) ?? '');
       const dataPath = tryDecodeBase64url(textOf(record, 'data_path', maxAnswerBytes) ?? '');
+      const txPath = tryDecodeBase64url(textOf(record, 'tx_path', maxAnswerBytes) ?? '');
       if (chunk === undefined || dataPath === undefined) return undefined;
-      return isRight({ chunk, dataPath }) ? { chunk, dataPath } : undefined;
+      const found = { chunk, dataPath, txPath: txPath ?? Buffer.alloc(0) };
+      return isRight(found) ? found : undefined;
+    });
+  }
+
+  block(height: number): Promise<LookUp<BlockRoot>> {
+    return this.#lookUp(`/block/height/${height}`, ({ body }) => {
+      const record = tryParseJson(body.toString());
+      const id = textOf(record, 'indep_hash');
+      const txRoot = textOf(record, 'tx_root');
+      const size = Number(textOf(record, 'block_size') ?? memberOf(record, 'block_size'));
+      return id === undefined || txRoot === undefined || !isCount(size) ? undefined : { id, txRoot, size };
     });
   }
 

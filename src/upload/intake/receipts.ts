@@ -6,14 +6,13 @@
  * An RSA signature costs more than all else that a repeated upload asks for, so it is made once and kept with the
  * item's row. It is stored a moment after the answer: one that a crash took is made again.
  */
-import { deepHash } from '../../formats/deep-hash.ts';
+import { receiptMessage, receiptVersion } from '../../formats/receipt.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { type ArweaveKey, signPss } from '../../wallets/arweave/rsa.ts';
 import { type StoredItem, type StoredSignature, setReceipt } from '../items/item-rows.ts';
 
-export const receiptVersion = '0.2.0';
 /** Blocks from the height at which an item is taken in to its deadline. */
 export const deadlineBlocks = 200;
 
@@ -141,9 +140,4 @@ export class Receipts {
       );
     }
   }
-}
-
-/** The 48 bytes that a receipt signs. */
-export function receiptMessage(id: string, deadlineHeight: number, timestamp: number): Buffer {
-  return deepHash(['Bundlr', receiptVersion, id, String(deadlineHeight), String(timestamp)]);
 }

@@ -1,9 +1,9 @@
 /** `GET /` and `GET /info` (interface §4.3): what this service is, takes and signs with. */
 import { Type } from 'typebox';
+import { receiptVersion } from '../../formats/receipt.ts';
 import { originOf } from '../../kernel/http/app.ts';
 import { type Greeting, greet } from '../../kernel/http/page/greeting.ts';
 import type { App, Request } from '../../kernel/http/server.ts';
-import { receiptVersion } from '../intake/receipts.ts';
 import { multipartLimits } from '../multipart/sessions.ts';
 
 interface UploadInfo {

@@ -6,7 +6,7 @@ import { dataRootOf } from '../../../../formats/arweave/data-root.ts';
 import { newTransaction } from '../../../../formats/arweave/transaction.ts';
 import { transactionToJson } from '../../../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../../../formats/arweave/transaction-signature.ts';
-import { receiptMessage } from '../../../../upload/intake/receipts.ts';
+import { receiptMessage } from '../../../../formats/receipt.ts';
 import { signPss } from '../../../../wallets/arweave/rsa.ts';
 import { itemOwner } from '../../../../wallets/data-items/owner.ts';
 import {
