@@ -350,6 +350,9 @@ export function isProtected({ server, url }: Pick<Route, 'server' | 'url'>): boo
       return url.startsWith('/api/');
     case 'gateway':
       return /^\/(?:gw|ar-io)\/admin/.test(url);
+    case 'payment':
+    case 'upload':
+      return /^\/v1\/admin/.test(url);
     case 'router':
       return /^\/(?:router|wayfinder)\/moderation\/(?!check)/.test(url);
     case 'card':
