@@ -68,3 +68,15 @@ describe('the request histogram', () => {
     assert.equal(found?.values.at(-1)?.value, 1);
   });
 });
+
+test('a slow gauge keeps no scrape waiting, and tells nothing it does not know', async () => {
+  const metrics = new Metrics();
+  const answers = [async () => 3, () => Promise.reject(new Error('away'))];
+  let asked = 0;
+  metrics.slowGauge('slow', 'Takes its time', () => answers[asked++]?.() ?? Promise.resolve(9), 0);
+  const told = async () => /^slow (\S+)$/m.exec(await metrics.text())?.[1];
+  assert.equal(await told(), 'Nan');
+  assert.equal(await told(), '3');
+  assert.equal(await told(), 'Nan');
+  assert.equal(await told(), '9');
+});

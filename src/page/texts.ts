@@ -2249,7 +2249,7 @@ export const texts = {
       caption: 'Deliveries of webhooks',
       event: 'Event',
       state: 'State',
-      attempts: 'Tries',
+      attempts: 'Failed tries',
       answer: 'Last answer',
       at: 'Created',
       actions: 'Actions',

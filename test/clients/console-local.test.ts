@@ -125,10 +125,7 @@ describe('the local network in the console', { skip: noChromium }, () => {
       .getByRole('button', { name: /^Send again/ })
       .click();
     await told('It is on its way again.');
-    await eventually(
-      () => row.count(),
-      (count) => count === 2,
-    );
+    await eventually('a second delivery', async () => (await row.count()) === 2);
     await row.first().getByRole('button', { name: /^Show/ }).click();
     await page.getByRole('dialog').getByText('payment_intent.succeeded').first().waitFor();
     await page.keyboard.press('Escape');

@@ -6,6 +6,34 @@ import { assertSound, give, lend, openTestLedger, upload } from './testing.ts';
 
 forEachEngine((_engine, open) => {
   describe('history', () => {
+    it('sums what payments brought, and reads again only what is new', async () => {
+      const { credits, clock } = await openTestLedger(open);
+      const pay = (id: string, amount: bigint) =>
+        credits.credit({
+          address: 'alice',
+          addressType: 'arweave',
+          amount: winc(amount),
+          reason: 'crypto_payment',
+          id,
+          payment: {
+            type: 'crypto',
+            tokenType: 'arweave',
+            tokenQuantity: '1',
+            usdEquivalent: '0',
+            senderAddress: 'alice',
+            transactionId: id,
+          },
+        });
+      assert.equal(await credits.sold(), 0n);
+      await pay('first', 10n ** 20n);
+      await credits.spend(upload('alice', 5n, 'item'));
+      assert.equal(await credits.sold(), 10n ** 20n);
+      clock.now += 3_600_000;
+      assert.equal(await credits.sold(), 10n ** 20n);
+      await pay('second', 7n);
+      assert.equal(await credits.sold(), 10n ** 20n + 7n);
+    });
+
     it('lists payments newest first in pages', async () => {
       const { credits, clock } = await openTestLedger(open);
       for (let index = 1; index <= 5; index += 1) {
