@@ -225,9 +225,6 @@ export const texts = {
   },
   explorer: {
     note: 'Everything that is stored: blocks, transactions, bundles and the items in them.',
-    search: 'Search',
-    searchLabel: 'Search for an id, address, name, tag or block',
-    searchHint: 'Id, address, name, Tag:value, block or a gateway link',
     searchTitle: 'Search',
     searching: 'Looking everywhere it could be…',
     searchHelp:
@@ -328,10 +325,8 @@ export const texts = {
       noAddress: 'This is no address of Arweave, Ethereum or Solana',
       balance: 'Balance',
       credits: 'Credits',
-      none: 'none',
-      noAccount: 'No account here yet',
+      unknown: 'not known',
       names: 'Names',
-      namesNote: 'bought for it here',
       forms: 'The address in every form',
       chain: 'Chain',
       chains: { arweave: 'Arweave', ethereum: 'Ethereum', solana: 'Solana', aptos: 'Aptos' },
@@ -359,6 +354,8 @@ export const texts = {
       notFoundHelp:
         'The gateway has it neither in its index nor in its store, and the upload service never received it. If it was just uploaded elsewhere, try again in a few minutes.',
       asAddress: 'Look at it as an address',
+      blocked: 'The operator of this gateway blocked this content',
+      blockedHelp: 'It is still on the chain, and other gateways may serve it; this one does not.',
       inside: 'In this bundle',
       items: 'Items',
       content: 'Content',
@@ -385,11 +382,7 @@ export const texts = {
         `${size} with its header, from byte ${offset} of the transaction`,
     },
     tagList: {
-      caption: 'Tags',
       none: 'No tags',
-      name: 'Name',
-      value: 'Value',
-      actions: 'Actions',
       findSame: 'Find same',
       valueOf: (name: string) => `the value of ${name}`,
       all: (count: number) => `Show all ${count} tags`,
@@ -399,6 +392,7 @@ export const texts = {
       steps: { received: 'Received', bundled: 'In a bundle', mined: 'In a block', permanent: 'Permanent' },
       notes: {
         received: 'The upload service has it',
+        elsewhere: 'Its owner signed it and another service took it',
         posted: 'The network has it',
         notBundled: 'Items are collected and sent to the chain together',
         bundled: 'Show the bundle',
@@ -442,6 +436,7 @@ export const texts = {
         7: 'an Ethereum key (typed data)',
       },
       typeOf: (type: number) => `a key of type ${type}`,
+      whole: 'Proof to keep (JSON)',
       prove: 'Verify in this browser',
       proveHint: 'Reads all bytes and checks the signature here, without trusting any service.',
       outcomes: { good: 'proven here', bad: 'not genuine', warn: 'cannot be proven here' },
@@ -514,6 +509,7 @@ export const texts = {
       given: 'Given',
       item: 'Item',
       openItem: 'Show the item',
+      yours: 'Check your receipt',
     },
     playground: {
       title: 'GraphQL',

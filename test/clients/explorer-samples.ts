@@ -147,3 +147,11 @@ export const hostileTags: readonly Tag[] = [
   { name: 'Long', value: 'w'.repeat(2_000) },
   { name: 'Lines', value: 'a\n\n\n\n\n\n\n\n\n\nb' },
 ];
+
+/** One empty page. */
+export const minimalPdf = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/MediaBox[0 0 200 200]/Parent 2 0 R>>endobj
+trailer<</Root 1 0 R>>
+%%EOF`;

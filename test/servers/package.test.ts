@@ -139,8 +139,8 @@ describe('the packed package', () => {
           const style = await fetch(`${urls.admin}${/href="(\/assets\/[^"]+\.css)"/.exec(page)?.[1]}`);
           assert.equal(style.status, 200);
           const consolePage = await (await fetch(`${urls.console}/local`)).text();
-          const program = /src="(\/assets\/main-[^"]+\.js)"/.exec(consolePage)?.[1];
-          assert.equal((await fetch(`${urls.console}${program}`)).status, 200);
+          const script = /src="(\/assets\/main-[^"]+\.js)"/.exec(consolePage)?.[1];
+          assert.equal((await fetch(`${urls.console}${script}`)).status, 200);
           assert.equal(await run.end('SIGTERM'), 0);
           assert.equal(await answers(urls.arweave), false);
         } finally {

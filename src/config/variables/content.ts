@@ -25,8 +25,7 @@ export const content = {
     default: 'auto',
   }),
   SANDBOX_ENABLED: boolean({
-    meaning:
-      'Whether what a browser opens as a page on a root host is sent to an origin of its own',
+    meaning: 'Whether what a browser opens as a page on a root host is sent to an origin of its own',
     default: true,
   }),
   ISOLATE_ACTIVE_CONTENT: boolean({

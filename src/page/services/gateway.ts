@@ -4,7 +4,7 @@ import { isRecord, memberOf, textOf, tryParseJson } from '../../formats/json.ts'
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl } from './settings.ts';
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 /** Of an answer that is JSON or text. */
 const maxAnswerBytes = 16 * 1024 * 1024;
 
@@ -19,7 +19,7 @@ export interface AskOptions {
 export async function ask(url: string, options: AskOptions = {}): Promise<Response> {
   const { signal, ...rest } = options;
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), patienceMs);
+  const timer = setTimeout(() => limit.abort(), timeoutMs);
   const stop = () => limit.abort(signal?.reason);
   if (signal?.aborted === true) stop();
   signal?.addEventListener('abort', stop, { once: true });
@@ -291,8 +291,13 @@ export interface RootPlace {
   readonly size: number;
 }
 
-export async function readContentState(id: string, signal?: AbortSignal): Promise<ContentState | undefined> {
+/** `blocked`: the gateway's operator does not let it be served (RFC 7725). undefined: the gateway has no bytes of it. */
+export async function readContentState(
+  id: string,
+  signal?: AbortSignal,
+): Promise<ContentState | 'blocked' | undefined> {
   const answer = await ask(`${gatewayUrl()}/raw/${id}`, { method: 'HEAD', ...(signal && { signal }) });
+  if (answer.status === 451) return 'blocked';
   if (!answer.ok) return undefined;
   const { headers } = answer;
   const rootId = headers.get('x-ar-io-root-transaction-id');
@@ -372,12 +377,6 @@ export async function readSpan(
   });
   if (answer.status !== 206) throw new ServiceError(answer.status, messageIn(await answer.text()));
   return (await readAtMost(answer, size)).bytes;
-}
-
-/** The id that a name leads to; undefined for a name that leads nowhere. */
-export async function resolveName(name: string, signal?: AbortSignal): Promise<string | undefined> {
-  const raw = await askJson(`${gatewayUrl()}/gw/resolver/${encodeURIComponent(name)}`, signal && { signal });
-  return textOf(raw, 'txId', 43);
 }
 
 const hostOf = (url: string): string => new URL(url).host;

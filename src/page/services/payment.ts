@@ -106,6 +106,12 @@ export interface Rates {
 
 export const rates = (signal?: AbortSignal): Promise<Rates> => ask('/v1/rates', { signal });
 
+/** What one AR costs; undefined where the service does not say. */
+export async function dollarsPerAr(signal?: AbortSignal): Promise<number | undefined> {
+  const { rate } = await ask<{ rate?: number }>('/v1/rates/usd', { signal });
+  return rate;
+}
+
 export interface CurrencyLimits {
   readonly minimumPaymentAmount: number;
   readonly maximumPaymentAmount: number;

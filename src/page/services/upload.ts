@@ -31,6 +31,8 @@ export interface ItemStatus {
   readonly info: string;
   readonly bundleId: string | undefined;
   readonly reason: string | undefined;
+  /** What was paid for it; undefined where the service does not say. */
+  readonly winc?: bigint;
 }
 
 /** How far an upload in parts is. */
@@ -113,11 +115,13 @@ export async function partsStatus(token: string, session: string, signal: AbortS
 
 export async function itemStatus(id: string, signal?: AbortSignal): Promise<ItemStatus> {
   const answer = await getJson(`/v1/tx/${encodeURIComponent(id)}/status`, signal);
+  const winc = textOf(answer, 'winc', 40) ?? '';
   return {
     status: textOf(answer, 'status', 64) ?? '',
     info: textOf(answer, 'info', 64) ?? '',
     bundleId: textOf(answer, 'bundleId', 64),
     reason: textOf(answer, 'reason', 500),
+    ...(/^[0-9]+$/.test(winc) && { winc: BigInt(winc) }),
   };
 }
 

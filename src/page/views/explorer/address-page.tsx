@@ -7,9 +7,10 @@ import { PageTitle } from '../../kit/page-title.tsx';
 import { Empty } from '../../kit/state.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { Id } from '../../kit/value.tsx';
-import { readBoughtNames, readCredits } from '../../services/account.ts';
 import { decodeBase64 } from '../../services/encoding.ts';
 import { findNode, readBalance, readPage } from '../../services/gateway.ts';
+import { readOwned, readReceipts } from '../../services/names.ts';
+import { balanceOf } from '../../services/payment.ts';
 import { readSolanaBalance } from '../../services/solana.ts';
 import { texts } from '../../texts.ts';
 import { type AddressKind, addressKind, normalizedOfSolana } from './addresses.ts';
@@ -61,10 +62,9 @@ function Owner({ address, kind, place }: Props & { readonly kind: AddressKind })
             {coins !== undefined && <Figure label={words.balance} value={coins} />}
             <Figure
               label={words.credits}
-              value={credits === undefined ? words.none : formatCredits(credits)}
-              note={credits === undefined ? words.noAccount : undefined}
+              value={credits === undefined ? words.unknown : formatCredits(credits)}
             />
-            <Figure label={words.names} value={names.length} note={words.namesNote} />
+            <Figure label={words.names} value={names.length} />
           </Figures>
           <Card title={words.forms}>
             <Facts>
@@ -129,10 +129,24 @@ async function readOwner(
   const native = forms?.native ?? address;
   const [coins, credits, names] = await Promise.all([
     coinsOf(native, forms?.chain ?? kind, signal).catch(() => undefined),
-    readCredits(native, signal).catch(() => undefined),
-    readBoughtNames(native, signal).catch(() => []),
+    balanceOf(native, signal).then(
+      ({ winc }) => winc,
+      () => undefined,
+    ),
+    namesOf(native, forms?.chain ?? kind, signal).catch(() => []),
   ]);
   return { forms, coins, credits, names };
+}
+
+/** Those it has, of an address that can own names; else those that were bought by or for it. */
+async function namesOf(
+  address: string,
+  chain: OwnerForms['chain'],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const owned = chain === 'solana' ? await readOwned(address, signal) : undefined;
+  const names = (owned ?? (await readReceipts(address, signal))).map(({ name }) => name);
+  return [...new Set(names)];
 }
 
 /** The key that an owner's entries bear tells all forms; without an entry only what follows from the address itself. */

@@ -7,15 +7,18 @@ import {
   readContentState,
   readStatus,
 } from '../../services/gateway.ts';
-import { readUploadState, type UploadState } from '../../services/item-state.ts';
+import { findItemStatus } from '../../services/item-state.ts';
+import type { ItemStatus } from '../../services/upload.ts';
 
 export interface Entry {
   readonly id: string;
   /** As the index has it. */
   readonly node: QueryNode | undefined;
-  readonly upload: UploadState | undefined;
+  readonly upload: ItemStatus | undefined;
   /** undefined where the gateway has no bytes of it. */
   readonly content: ContentState | undefined;
+  /** The gateway has it, and its operator does not let it be served. */
+  readonly isBlocked: boolean;
   readonly status: ChainStatus | undefined;
   /** From the bundle that holds it up to the transaction on the chain. */
   readonly parents: readonly string[];
@@ -28,18 +31,18 @@ const maxParents = 8;
 export async function readEntry(id: string, signal: AbortSignal): Promise<Entry | undefined> {
   const node = (await findNode(id, signal)) ?? undefined;
   const hasData = node === undefined || node.data.size !== '0';
-  const [content, parents] = await Promise.all([
+  const [told, parents] = await Promise.all([
     hasData ? readContentState(id, signal) : undefined,
     parentsOf(node, signal),
   ]);
-  // What cannot change any more, the upload service need not be asked for.
-  const upload =
-    content?.isStable === true || (node !== undefined && node.bundledIn === null && node.block !== null)
-      ? undefined
-      : await readUploadState(id, signal);
-  if (node === undefined && content === undefined && upload === undefined) return undefined;
+  const isBlocked = told === 'blocked';
+  const content = isBlocked ? undefined : told;
+  // Transactions of the chain itself are nobody's uploads.
+  const isOfChain = node !== undefined && node.bundledIn === null && node.block !== null;
+  const upload = isOfChain ? undefined : await findItemStatus(id, signal);
+  if (node === undefined && told === undefined && upload === undefined) return undefined;
   const status = node?.block == null ? undefined : await readStatus(parents.at(-1) ?? id, signal);
-  return { id, node, upload, content, status, parents };
+  return { id, node, upload, content, isBlocked, status, parents };
 }
 
 async function parentsOf(node: QueryNode | undefined, signal: AbortSignal): Promise<readonly string[]> {

@@ -19,7 +19,7 @@ export default function ExplorerView({ place }: { readonly place: Place }) {
   if (root === 'search')
     return <SearchPage key={place.query.get('q') ?? ''} text={place.query.get('q') ?? ''} />;
   if (first === 'graphql') return <GraphqlPage place={place} />;
-  if (first === 'receipt') return <ReceiptPage />;
+  if (first === 'receipt') return <ReceiptPage id={place.query.get('id') ?? undefined} />;
   if (first === 'solana') return <SolanaPage key={second} signature={second} />;
   return <LatestPage place={place} />;
 }

@@ -6,6 +6,7 @@ import { useLoad } from '../../kit/load.tsx';
 import { Problem } from '../../kit/state.tsx';
 import { Badge } from '../../kit/value.tsx';
 import { readRouterProof } from '../../services/gateway.ts';
+import { keptReceipt, proofUrl } from '../../services/item-state.ts';
 import { serviceUrl } from '../../services/settings.ts';
 import { texts } from '../../texts.ts';
 import type { Entry } from './entry.ts';
@@ -13,7 +14,7 @@ import type { Outcome } from './proof/prove.ts';
 
 export function ProofCard({ entry }: { readonly entry: Entry }) {
   const words = texts.explorer.proof;
-  const { id, node, content } = entry;
+  const { id, node, content, upload } = entry;
   const hasRouter = serviceUrl('router') !== undefined && content !== undefined;
   const router = useLoad(
     async (signal) =>
@@ -23,6 +24,7 @@ export function ProofCard({ entry }: { readonly entry: Entry }) {
     [id, hasRouter, content?.isStable],
     { keep: true },
   );
+  const receipt = useLoad(() => keptReceipt(id).catch(() => undefined), [id]);
   const type = node?.signatureType ?? (node?.bundledIn === null ? 1 : undefined);
   return (
     <Card title={words.title}>
@@ -55,9 +57,18 @@ export function ProofCard({ entry }: { readonly entry: Entry }) {
       </Facts>
       <OwnProof entry={entry} />
       <p class="soft">
-        <LinkButton kind="quiet" small href="/explorer/receipt">
-          {texts.explorer.checkReceipt}
+        <LinkButton
+          kind="quiet"
+          small
+          href={receipt.value === undefined ? '/explorer/receipt' : `/explorer/receipt?id=${id}`}
+        >
+          {receipt.value === undefined ? texts.explorer.checkReceipt : texts.explorer.receipt.yours}
         </LinkButton>
+        {upload !== undefined && (
+          <LinkButton kind="quiet" small outside href={proofUrl(id)}>
+            {words.whole}
+          </LinkButton>
+        )}
       </p>
     </Card>
   );

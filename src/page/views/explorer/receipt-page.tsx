@@ -1,5 +1,5 @@
 /** Checks a receipt that somebody has: is it signed, by this service, and was it kept? */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Card, Fact, Facts } from '../../kit/card.tsx';
 import { Form, TextArea } from '../../kit/form.tsx';
@@ -7,7 +7,7 @@ import { formatTime } from '../../kit/format.ts';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Badge, Id } from '../../kit/value.tsx';
 import { findNode, readHeight, readStatus } from '../../services/gateway.ts';
-import { readReceiptKey, readUploadState } from '../../services/item-state.ts';
+import { findItemStatus, keptReceipt, readReceiptKey } from '../../services/item-state.ts';
 import { texts } from '../../texts.ts';
 import { type Receipt, readReceipt } from './proof/receipt.ts';
 
@@ -20,12 +20,21 @@ interface Checked {
   readonly minedAt: number | undefined;
 }
 
-export function ReceiptPage() {
+/** `id`: of an item whose receipt this browser keeps. */
+export function ReceiptPage({ id }: { readonly id: string | undefined }) {
   const words = texts.explorer.receipt;
   const [text, setText] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string | undefined>(undefined);
   const [checked, setChecked] = useState<Checked | undefined>(undefined);
+  useEffect(() => {
+    if (id === undefined) return;
+    keptReceipt(id).then(
+      (kept) => kept !== undefined && setText(JSON.stringify(kept, null, 2)),
+      // Browsers may keep nothing: it can be pasted.
+      () => {},
+    );
+  }, [id]);
   const check = async () => {
     setChecked(undefined);
     setError(undefined);
@@ -65,7 +74,7 @@ async function checkReceipt(receipt: Receipt): Promise<Checked> {
     readHeight(),
     findNode(receipt.id),
   ]);
-  const bundle = node?.block == null ? (await readUploadState(receipt.id))?.bundle : undefined;
+  const bundle = node?.block == null ? (await findItemStatus(receipt.id))?.bundleId : undefined;
   const minedAt =
     node?.block?.height ?? (bundle === undefined ? undefined : (await readStatus(bundle))?.height);
   return { receipt, isSigned, isOurs: key === undefined ? undefined : key === receipt.key, height, minedAt };

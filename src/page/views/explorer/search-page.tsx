@@ -9,7 +9,6 @@ import { Empty, Skeleton } from '../../kit/state.tsx';
 import { Badge } from '../../kit/value.tsx';
 import { texts } from '../../texts.ts';
 import { isThere } from './search.ts';
-import { SearchBox } from './search-box.tsx';
 import { type SearchTarget, searchTargets } from './search-target.ts';
 
 interface Tried extends SearchTarget {
@@ -39,8 +38,10 @@ export function SearchPage({ text }: { readonly text: string }) {
   }, [only?.href]);
   return (
     <>
-      <PageTitle title={words.searchTitle} />
-      <SearchBox text={text} />
+      <PageTitle
+        title={words.searchTitle}
+        note={<bdi class="foreign explorer-cut">{text.slice(0, 500)}</bdi>}
+      />
       {tried.value === undefined || only !== undefined ? (
         <Card>
           <p role="status">{words.searching}</p>

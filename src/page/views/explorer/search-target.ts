@@ -20,7 +20,7 @@ export interface SearchTarget {
 }
 
 /** Of a text that is looked at. */
-export const maxSearchLength = 4_096;
+const maxSearchLength = 4_096;
 
 const id = /^[A-Za-z0-9_-]{43}$/;
 const base58 = /^[1-9A-HJ-NP-Za-km-z]+$/;

@@ -1,8 +1,9 @@
 /** Which of the things that a searched text may be are there. */
 
-import { readCredits } from '../../services/account.ts';
-import { findNode, readBalance, readBlock, readPage, resolveName } from '../../services/gateway.ts';
-import { readUploadState } from '../../services/item-state.ts';
+import { findNode, readBalance, readBlock, readPage } from '../../services/gateway.ts';
+import { findItemStatus } from '../../services/item-state.ts';
+import { resolveAtGateway } from '../../services/names.ts';
+import { balanceOf } from '../../services/payment.ts';
 import { readSolanaBalance, readSolanaTransaction } from '../../services/solana.ts';
 import { normalizedOfSolana } from './addresses.ts';
 import { filterOf, type ListFilter, listQuery } from './filter.ts';
@@ -14,9 +15,9 @@ export async function isThere({ kind, value }: SearchTarget, signal: AbortSignal
     case 'block':
       return (await readBlock(value, signal)) !== undefined;
     case 'id':
-      return (await findNode(value, signal)) !== null || (await readUploadState(value, signal)) !== undefined;
+      return (await findNode(value, signal)) !== null || (await findItemStatus(value, signal)) !== undefined;
     case 'name':
-      return (await resolveName(value, signal)) !== undefined;
+      return (await resolveAtGateway(value, signal)) !== undefined;
     case 'tag':
       return await hasAny(filterOf(new URLSearchParams({ tag: value })), signal);
     case 'signature':
@@ -25,7 +26,7 @@ export async function isThere({ kind, value }: SearchTarget, signal: AbortSignal
       return (
         (await isUsed(value, signal)) ||
         (await readBalance(value, signal)) > 0n ||
-        (await readCredits(value, signal)) !== undefined
+        (await hasCredits(value, signal))
       );
     case 'solana': {
       const normalized = normalizedOfSolana(value);
@@ -33,13 +34,16 @@ export async function isThere({ kind, value }: SearchTarget, signal: AbortSignal
       return (
         (await readSolanaBalance(value, signal).catch(() => 0n)) > 0n ||
         (await isUsed(normalized, signal)) ||
-        (await readCredits(value, signal)) !== undefined
+        (await hasCredits(value, signal))
       );
     }
     case 'ethereum':
-      return (await readCredits(value, signal)) !== undefined;
+      return await hasCredits(value, signal);
   }
 }
+
+const hasCredits = async (address: string, signal: AbortSignal): Promise<boolean> =>
+  (await balanceOf(address, signal)).effectiveWinc > 0n;
 
 const isUsed = async (address: string, signal: AbortSignal): Promise<boolean> =>
   (await hasAny({ tags: [], owner: address }, signal)) ||

@@ -12,11 +12,11 @@ export function StatusCard({ entry }: { readonly entry: Entry }) {
   const words = texts.explorer.status;
   const { id, node, upload, content, status } = entry;
   const isItem = node === undefined || node.bundledIn !== null || upload !== undefined;
-  const isPermanent = content?.isStable === true || upload?.state === 'permanent';
+  const isPermanent = content?.isStable === true || upload?.info === 'permanent';
   // Only of what is not there yet: it is asked again with every change of the rest.
   const report = useLoad(
     async () => (upload === undefined || isPermanent ? undefined : await readItemReport(id)),
-    [id, upload?.state, upload?.bundle, status?.confirmations],
+    [id, upload?.info, upload?.bundleId, status?.confirmations],
     { keep: true },
   );
   const why = report.value?.why;
@@ -27,9 +27,10 @@ export function StatusCard({ entry }: { readonly entry: Entry }) {
     ...(node?.block != null && { block: node.block }),
     ...(report.value !== undefined && { receivedAt: report.value.receivedAt }),
   });
-  const bundle = upload?.bundle ?? node?.bundledIn?.id;
+  const bundle = upload?.bundleId ?? node?.bundledIn?.id;
   const notes = {
-    received: isItem ? words.notes.received : words.notes.posted,
+    received:
+      upload !== undefined ? words.notes.received : isItem ? words.notes.elsewhere : words.notes.posted,
     bundled:
       bundle === undefined ? words.notes.notBundled : <a href={`/tx/${bundle}`}>{words.notes.bundled}</a>,
     mined:
@@ -45,11 +46,11 @@ export function StatusCard({ entry }: { readonly entry: Entry }) {
         : words.notes.confirmations(status.confirmations),
   };
   return (
-    <Card title={words.title} tone={upload?.state === 'failed' ? 'bad' : isPermanent ? 'good' : 'neutral'}>
+    <Card title={words.title} tone={upload?.info === 'failed' ? 'bad' : isPermanent ? 'good' : 'neutral'}>
       <Timeline
         steps={steps.map((step) => ({ ...step, label: words.steps[step.id], note: notes[step.id] }))}
       />
-      {upload?.state === 'failed' && upload.reason !== undefined && (
+      {upload?.info === 'failed' && upload.reason !== undefined && (
         <p>
           {words.failed} <bdi class="foreign">{upload.reason}</bdi>
         </p>

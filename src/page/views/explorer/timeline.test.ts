@@ -7,13 +7,13 @@ const item = { isItem: true, isStable: false };
 const block = { height: 5, timestamp: 1_700_000_000 };
 
 test('an item goes from receipt over bundle and block to permanent', () => {
-  assert.deepEqual(shown({ ...item, upload: { state: 'new' } }), [
+  assert.deepEqual(shown({ ...item, upload: { info: 'new' } }), [
     'received done',
     'bundled now',
     'mined waiting',
     'permanent waiting',
   ]);
-  assert.deepEqual(shown({ ...item, upload: { state: 'pending', bundle: 'b' } }), [
+  assert.deepEqual(shown({ ...item, upload: { info: 'pending', bundleId: 'b' } }), [
     'received done',
     'bundled done',
     'mined now',
@@ -32,11 +32,11 @@ test('an item goes from receipt over bundle and block to permanent', () => {
     'permanent done',
   ]);
   // The gateway has pruned it, the upload service still knows.
-  assert.deepEqual(shown({ ...item, upload: { state: 'permanent' } }).at(-1), 'permanent done');
+  assert.deepEqual(shown({ ...item, upload: { info: 'permanent' } }).at(-1), 'permanent done');
 });
 
 test('what failed says where, and a transaction has no bundle', () => {
-  assert.deepEqual(shown({ ...item, upload: { state: 'failed', reason: 'x' } }), [
+  assert.deepEqual(shown({ ...item, upload: { info: 'failed' } }), [
     'received done',
     'bundled failed',
     'mined waiting',

@@ -1,12 +1,8 @@
 /** How far something is on its way from a receipt to permanent, out of what upload service, gateway and chain say. */
 
 export interface Journey {
-  /** As the upload service tells it; undefined where it does not know the item. */
-  readonly upload?: {
-    readonly state: 'new' | 'pending' | 'permanent' | 'failed';
-    readonly bundle?: string;
-    readonly reason?: string;
-  };
+  /** As the upload service tells it (`new`, `pending`, `permanent`, `failed`); undefined where it does not know the item. */
+  readonly upload?: { readonly info: string; readonly bundleId?: string | undefined };
   /** Unix milliseconds, where a receipt or an operator's view tells it. */
   readonly receivedAt?: number;
   /** The block it is in, or the transaction that holds it. */
@@ -27,9 +23,9 @@ export interface JourneyStep {
 
 export function journeySteps(journey: Journey): readonly JourneyStep[] {
   const { upload, block, isStable, isItem, receivedAt } = journey;
-  const isPermanent = isStable || upload?.state === 'permanent';
+  const isPermanent = isStable || upload?.info === 'permanent';
   const isMined = block !== undefined || isPermanent;
-  const isBundled = isMined || upload?.bundle !== undefined;
+  const isBundled = isMined || upload?.bundleId !== undefined;
   const done: [JourneyStep['id'], boolean, number | undefined][] = [
     ['received', true, receivedAt],
     ...(isItem ? ([['bundled', isBundled, undefined]] as [JourneyStep['id'], boolean, undefined][]) : []),
@@ -38,7 +34,7 @@ export function journeySteps(journey: Journey): readonly JourneyStep[] {
   ];
   const next = done.findIndex(([, isDone]) => !isDone);
   return done.map(([id, isDone, at], index) => {
-    const waiting = index === next ? (upload?.state === 'failed' ? 'failed' : 'now') : 'waiting';
+    const waiting = index === next ? (upload?.info === 'failed' ? 'failed' : 'now') : 'waiting';
     return { id, state: isDone ? 'done' : waiting, ...(at !== undefined && { at }) };
   });
 }

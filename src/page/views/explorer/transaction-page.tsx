@@ -11,9 +11,9 @@ import { PageTitle } from '../../kit/page-title.tsx';
 import { Empty } from '../../kit/state.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { Amount, Badge, Bytes, Id, Time } from '../../kit/value.tsx';
-import { readArPrice } from '../../services/account.ts';
 import { decodeBase64 } from '../../services/encoding.ts';
 import { gatewayUrl, nodeFields, readTransaction } from '../../services/gateway.ts';
+import { dollarsPerAr } from '../../services/payment.ts';
 import { serviceUrl, settings } from '../../services/settings.ts';
 import { texts } from '../../texts.ts';
 import { type Entry, fileNameOf, isBundle, readEntry } from './entry.ts';
@@ -86,7 +86,7 @@ function Summary({ entry: { node, upload, content } }: { readonly entry: Entry }
       </bdi>
       {' · '}
       {node?.block == null
-        ? upload?.state === 'failed'
+        ? upload?.info === 'failed'
           ? words.failed
           : words.notMined
         : words.inBlock(String(node.block.height))}
@@ -139,12 +139,21 @@ function NotFound({ id }: { readonly id: string }) {
 
 function Found({ entry, place }: { readonly entry: Entry; readonly place: Place }) {
   const words = texts.explorer.txPage;
-  const { id, node, content } = entry;
+  const { id, node, content, isBlocked } = entry;
   const hasItems = node !== undefined && isBundle(node);
   const tab = hasItems && place.query.get('show') !== 'content' ? 'items' : 'content';
   return (
     <>
+      {isBlocked && (
+        <Card tone="warn" title={words.blocked}>
+          <p>{words.blockedHelp}</p>
+        </Card>
+      )}
       <Columns>
+        <div class="explorer-stack">
+          <StatusCard entry={entry} />
+          <ProofCard entry={entry} />
+        </div>
         <div class="explorer-stack">
           <FactsCard entry={entry} />
           {node !== undefined && (
@@ -152,10 +161,6 @@ function Found({ entry, place }: { readonly entry: Entry; readonly place: Place 
               <TagList tags={node.tags} />
             </Card>
           )}
-        </div>
-        <div class="explorer-stack">
-          <StatusCard entry={entry} />
-          <ProofCard entry={entry} />
         </div>
       </Columns>
       {hasItems && (
@@ -270,7 +275,7 @@ function OwnerFact({ node }: { readonly node: QueryNode }) {
 }
 
 function FeeFact({ winston }: { readonly winston: string }) {
-  const price = useLoad((signal) => readArPrice(signal).catch(() => undefined), []);
+  const price = useLoad((signal) => dollarsPerAr(signal).catch(() => undefined), []);
   const dollars = price.value === undefined ? undefined : (Number(winston) / 1e12) * price.value;
   return (
     <Fact label={texts.explorer.txPage.fee}>
