@@ -530,6 +530,8 @@ export const texts = {
   },
   wallet: {
     refused: 'You said no in your wallet. Nothing was done; you can try again.',
+    unknownChain:
+      'Your wallet does not know the chain that this is paid on. Add the chain there, and try again.',
     alreadyAsking: 'Your wallet is already asking you something. Open it, answer, and try again.',
     failedWithoutWords:
       'The wallet gave up without saying why. Open it, see whether it is unlocked, and try again.',
@@ -671,6 +673,10 @@ export const texts = {
       tooLittle: (least: string) => `At least ${least}.`,
       tooMuch: (most: string) => `At most ${most}.`,
       wrongAmount: 'Write an amount, for example 10 or 0.25.',
+      youHave: (amount: string) => `You have ${amount}.`,
+      notEnough: 'That is more than you have.',
+      notEnoughLocally:
+        'That is more than you have. The faucet on the overview of your wallet gives you more.',
       summary: 'What you get for it',
       youGet: 'You get',
       youPay: 'You pay',
@@ -839,7 +845,6 @@ export const texts = {
     remove: 'Remove',
     removeFile: (name: string) => `Remove ${name}`,
     tagCount: (count: number) => (count === 1 ? '1 tag' : `${count} tags`),
-    chooseAgain: 'Choose it again',
     fileMissing: 'This browser has not kept the file. Choose it again.',
     filesMissing: (count: number) =>
       `After the reload ${count === 1 ? '1 file is' : `${count} files are`} missing: a page may not keep large files. Choose the same ${count === 1 ? 'file' : 'files or folder'} again and the upload goes on where it was.`,
@@ -879,8 +884,6 @@ export const texts = {
     inDollars: (dollars: string) => `about ${dollars}`,
     wallet: 'Wallet',
     balance: 'Your credits',
-    afterwards: 'Afterwards',
-    missing: 'Missing',
     shortBy: (price: string) => `You need ${price} more.`,
     topUp: 'Get credits',
     topUpNote: 'What you have chosen stays here meanwhile.',
@@ -903,6 +906,12 @@ export const texts = {
       `${sent} of ${files} sent, ${sentBytes} of ${bytes}`,
     whole: 'All files',
     timeLeft: (time: string) => `about ${time} left`,
+    toldDone: (count: number) =>
+      count === 1 ? 'Your file is stored.' : `Your upload is stored: ${count} items.`,
+    toldStopped: (count: number) =>
+      count === 1
+        ? 'Your upload has stopped: 1 file is left.'
+        : `Your upload has stopped: ${count} files are left.`,
     offline: 'This device is offline. The upload goes on by itself when it is back.',
     pauseAll: 'Pause all',
     resumeAll: 'Go on',
@@ -985,6 +994,7 @@ export const texts = {
     about:
       'A name is what people type: it opens what it points at, and you can point it elsewhere at any time.',
     tabsLabel: 'Names',
+    commands: { find: 'Find and buy a name', mine: 'My names', actions: 'What was done with names' },
     tabs: { search: 'Find a name', mine: 'My names', actions: 'Actions' },
     search: {
       label: 'Name',
@@ -1009,7 +1019,6 @@ export const texts = {
       years: (years: number) => (years === 1 ? '1 year' : `${years} years`),
       permanent: 'For ever',
       permanentNote: 'Paid once, never lapses.',
-      leaseNote: 'Can be extended at any time.',
       perYear: (price: string) => `${price} a year`,
       included: (surcharge: string) =>
         `Everything is included: the registry's fee and ${surcharge} for making the token that says who owns the name. The service pays all fees on the chain.`,
@@ -1058,9 +1067,9 @@ export const texts = {
       transfer: 'Transfer the name',
     },
     review: {
-      what: 'What happens',
       price: 'Price',
       paidBy: 'Paid by',
+      boughtFor: 'For the wallet',
       owner: 'Owner',
       credits: 'Credits left',
       shared: 'Credits that others share with this wallet are used first.',
@@ -1135,7 +1144,6 @@ export const texts = {
       openName: 'Look at the name',
       openSite: 'Open it',
       setTarget: 'Choose what it opens',
-      forget: 'Forget',
       forgetAll: 'Forget all that is finished',
       checkout: 'Back to checkout',
       cost: 'Cost',
@@ -1144,7 +1152,6 @@ export const texts = {
       token: 'Token',
       number: 'Number of the action',
       started: 'Started',
-      details: 'What was asked for',
       missing: 'This browser does not know this action.',
       missingNote: 'Actions are kept in the browser in which they were begun.',
     },
@@ -1224,7 +1231,6 @@ export const texts = {
       buyIt: 'Buy it',
       reservedNote: 'The registry keeps this name back.',
       returnedNote: 'The lease of this name ended; it is being auctioned on the chain.',
-      open: 'Open',
       openThrough: { gateway: 'Open through the gateway', router: 'Open through the router' },
       showsNow: { chain: 'The chain says', gateway: 'The gateway opens', router: 'The router opens' },
       checkRouter: 'Ask the router',
@@ -1257,8 +1263,6 @@ export const texts = {
       targetHint: 'The id of an upload, a manifest or a transaction: 43 characters.',
       save: 'Save',
       uploadFirst: 'Upload something first',
-      connectToChange: 'Connect the wallet that owns this name to change it.',
-      ownedByOther: 'Only its owner can change it.',
       undernameNote: (name: string) =>
         `An undername opens something of its own. With the undername docs, people open docs_${name}.`,
       undername: 'Undername',
@@ -1272,7 +1276,6 @@ export const texts = {
         'Undernames have 1 to 61 small letters, digits, - and _, and begin with a letter or digit.',
       undernameTaken: 'There is one of this name already.',
       undernamesCaption: 'Undernames and what they open',
-      index: 'Place',
       recordOwner: 'Also changed by',
       extend: 'Extend the lease',
       extendNote: (years: number) =>
@@ -1317,7 +1320,6 @@ export const texts = {
       ticker: 'Ticker',
       tokenDetails: 'Written when the name was bought',
       removeDetails: 'Remove all',
-      unchanged: 'Nothing is changed.',
       which: 'Of',
       theName: 'the name itself',
       historyNote: 'Transactions on the chain that touched this name, newest first.',

@@ -1,7 +1,8 @@
 /**
  * What strangers may have this service do for nothing, per client network. Only routes that cost more than a read are
  * limited: each card quote opens a session at the card provider, a refused x402 payment has asked a chain or the
- * facilitator, and a gift redeemed in vain has taken a turn of the ledger. Whoever pays or redeems is not counted.
+ * facilitator, a gift redeemed in vain has taken a turn of the ledger, and the history or the list of somebody's names asks
+ * a Solana node dozens of times. Whoever pays or redeems is not counted.
  */
 import type { Config } from '../config/config.ts';
 import type { ClientLimit } from '../kernel/http/limit-clients.ts';
@@ -25,6 +26,10 @@ export function paymentLimits(config: PaymentLimitsConfig): Readonly<Record<stri
       counts: ({ headers }) =>
         headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined,
       failuresOnly: true,
+    },
+    'chain-reading': {
+      ...pace,
+      refusal: 'Too many names were read from the chain for this network address',
     },
     redemption: {
       ...pace,

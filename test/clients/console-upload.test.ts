@@ -7,13 +7,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { CDPSession, Page } from 'playwright-core';
 import { noChromium } from './chromium.ts';
 import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
+import { type InjectedWallets, injectWallets } from './injected-wallets.ts';
 
 const mebibyte = 1024 * 1024;
 /** Bytes per second while something is to happen in the middle of an upload. */
-const slowly = 12 * mebibyte;
+const slowly = 4 * mebibyte;
 
 const site: Readonly<Record<string, string>> = {
   'index.html': '<!doctype html><title>here</title><h1>here</h1>',
@@ -29,6 +30,7 @@ const site: Readonly<Record<string, string>> = {
 
 describe('uploads in the console', { skip: noChromium }, () => {
   let underTest: ConsoleUnderTest;
+  let injected: InjectedWallets;
   let folder: string;
   let large: string;
   before(async () => {
@@ -44,6 +46,7 @@ describe('uploads in the console', { skip: noChromium }, () => {
     mkdirSync(join(folder, 'other'));
     writeFileSync(join(folder, 'other', 'large.bin'), Buffer.alloc(bytes.length));
     underTest = await openConsole({ FREE_UPLOAD_LIMIT: '600' });
+    injected = await injectWallets(underTest.context, { index: 1 });
   });
   after(async () => {
     await underTest?.[Symbol.asyncDispose]();
@@ -60,16 +63,17 @@ describe('uploads in the console', { skip: noChromium }, () => {
   const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true }).waitFor();
   const press = (page: Page, name: string | RegExp) =>
     page.getByRole('button', { name, exact: true }).first().click();
-  const slowDown = async (page: Page, bytesPerSecond: number): Promise<void> => {
-    const session = await underTest.context.newCDPSession(page);
-    await session.send('Network.enable');
-    await session.send('Network.emulateNetworkConditions', {
+  /** One session for all: the last word of each counts. */
+  let network: CDPSession;
+  const setNetwork = (conditions: { offline?: boolean; uploadThroughput?: number }): Promise<unknown> =>
+    network.send('Network.emulateNetworkConditions', {
       offline: false,
       latency: 0,
       downloadThroughput: -1,
-      uploadThroughput: bytesPerSecond,
+      uploadThroughput: -1,
+      ...conditions,
     });
-  };
+  const slowDown = () => setNetwork({ uploadThroughput: slowly });
   const useLocalWallet = async (page: Page): Promise<void> => {
     await press(page, 'Choose a wallet');
     await page
@@ -77,6 +81,12 @@ describe('uploads in the console', { skip: noChromium }, () => {
       .first()
       .click();
     await page.getByRole('button', { name: /^Upload \d/ }).waitFor();
+  };
+  const changeWallet = async (page: Page): Promise<void> => {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('Change wallet');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('Wallets in this browser').waitFor();
   };
   /** The parts that were sent, by where they start. */
   const watchParts = (page: Page): string[] => {
@@ -111,6 +121,8 @@ describe('uploads in the console', { skip: noChromium }, () => {
   test('a folder: hidden files are left out, names do no harm, and it opens through gateway and router', async () => {
     tab = await underTest.open('/upload');
     const { page } = tab;
+    network = await underTest.context.newCDPSession(page);
+    await network.send('Network.enable');
     await tab.assertAccessible();
     await choose(page, 'Choose a folder', join(folder, 'site'));
     await page.getByRole('heading', { name: /^7 files, / }).waitFor();
@@ -181,12 +193,13 @@ describe('uploads in the console', { skip: noChromium }, () => {
     await tab.go('/upload');
     const { page } = tab;
     const parts = watchParts(page);
-    await slowDown(page, slowly);
+    await slowDown();
     await choose(page, 'Choose files', large);
     await press(page, 'Upload 1 file');
     await page.waitForRequest(/\/v1\/chunks\/\w+\/[\w-]+\/10485760$/);
     await press(page, 'Pause all');
     await heading(page, 'Paused');
+    await setNetwork({});
     await tab.assertAccessible();
     const before = [...parts];
     assert.ok(before.length > 0 && before.length < 7, `${before.length} parts are there`);
@@ -210,12 +223,13 @@ describe('uploads in the console', { skip: noChromium }, () => {
   test('offline in the middle, it goes on by itself', async () => {
     const { page } = tab;
     await press(page, 'Upload more');
+    await slowDown();
     await choose(page, 'Choose files', large);
     await press(page, 'Upload 1 file');
     await page.waitForRequest(/\/v1\/chunks\/\w+\/[\w-]+\/5242880$/);
-    await underTest.context.setOffline(true);
+    await setNetwork({ offline: true });
     await page.getByText('This device is offline.').waitFor();
-    await underTest.context.setOffline(false);
+    await setNetwork({});
     await storedId(page);
     tab.forgive(/ERR_INTERNET_DISCONNECTED|ERR_NETWORK_CHANGED/);
     tab.assertQuiet();
@@ -224,26 +238,44 @@ describe('uploads in the console', { skip: noChromium }, () => {
   test('cancelled: nothing more is sent, nothing is charged, and the list is free again', async () => {
     const { page } = tab;
     await press(page, 'Upload more');
+    await slowDown();
     await choose(page, 'Choose files', large);
     await press(page, 'Upload 1 file');
     await page.waitForRequest(/\/v1\/chunks\/\w+\/[\w-]+\/\d+$/);
     await press(page, 'Stop for good');
     await page.getByRole('dialog').getByRole('button', { name: 'Stop for good' }).click();
     await heading(page, 'Nothing was stored');
+    await setNetwork({});
     await press(page, 'Upload more');
     await page.getByText('Drop files or a folder here').waitFor();
     tab.assertQuiet();
   });
 
+  test('dropped on the page, and finished while another section is shown', async () => {
+    const { page } = tab;
+    const transfer = await page.evaluateHandle(() => {
+      const dropped = new DataTransfer();
+      dropped.items.add(new File([new Uint8Array(2 * 1024 * 1024)], 'dropped.bin'));
+      return dropped;
+    });
+    await page.getByRole('region', { name: 'Drop files or a folder here' }).dispatchEvent('drop', {
+      dataTransfer: transfer,
+    });
+    await heading(page, '1 file, 2 MiB');
+    await setNetwork({ uploadThroughput: mebibyte / 8 });
+    await press(page, 'Upload 1 file');
+    await page.getByRole('link', { name: 'Names', exact: true }).first().click();
+    await setNetwork({});
+    await page.getByText('Your file is stored.').waitFor();
+    await page.getByRole('link', { name: 'Upload', exact: true }).first().click();
+    await storedId(page);
+    await press(page, 'Upload more');
+    tab.assertQuiet();
+  });
+
   test('a key without credits: the price is told before, free files go, the rest waits for credits', async () => {
     const { page } = tab;
-    await page
-      .getByRole('link', { name: /Local wallet 1/ })
-      .first()
-      .waitFor();
-    await page.keyboard.press('Control+k');
-    await page.keyboard.type('change wallet');
-    await page.keyboard.press('Enter');
+    await changeWallet(page);
     await page.getByRole('group', { name: 'Kind of key to make' }).getByText('Solana').click();
     await page.getByLabel('Download a copy of the key').uncheck();
     await page.getByRole('button', { name: 'Make a key for Solana' }).click();
@@ -266,6 +298,35 @@ describe('uploads in the console', { skip: noChromium }, () => {
     await postJson(`${underTest.stack.urls.arweave}/local/faucet`, { address, coin: 'credits', amount: '1' });
     await press(page, 'Go on');
     await heading(page, 'Stored');
+    tab.assertQuiet();
+  });
+
+  test('wallets of each kind sign in their own way; who says no is asked once, and nothing is lost', async () => {
+    const { page } = tab;
+    const files = ['index.html', '404.html', 'ünï ☃.txt'].map((name) => join(folder, 'site', name));
+    for (const [name, question, more] of [
+      ['Wander', 'arweave signature', 0],
+      // One more tells the public key.
+      ['Test Ether', 'ethereum personal_sign', 1],
+      ['Test Sol', 'solana sign', 0],
+    ] as const) {
+      await press(page, 'Upload more');
+      await changeWallet(page);
+      await page.getByRole('dialog').getByRole('button', { name }).click();
+      await choose(page, 'Choose files', files);
+      await page.getByText('Your wallet will ask you to sign 3 times').waitFor();
+      const count = () => injected.asked.filter((what) => what === question).length;
+      const before = count();
+      injected.refuse(true);
+      await press(page, 'Upload 3 files');
+      await page.getByText('You said no in your wallet.').first().waitFor();
+      await heading(page, 'Stopped');
+      assert.equal(count() - before, 1, name);
+      injected.refuse(false);
+      await press(page, 'Go on');
+      await heading(page, 'Stored');
+      assert.equal(count() - before, 1 + 3 + more, name);
+    }
     tab.assertQuiet();
   });
 });

@@ -141,6 +141,10 @@ describe("the console's wallet", { skip: noChromium }, () => {
     assert.equal(await page.evaluate(() => localStorage.length + sessionStorage.length), 0);
     await page.getByRole('button', { name: 'Get 1 credit' }).click();
     await credits('1 credit');
+    await tab.go('/wallet/top-up/coin');
+    await page.getByText('That is more than you have').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Send 1 SOL' }).isEnabled(), false);
+    await tab.assertAccessible();
     // A wallet that the service has never seen.
     tab.forgive(/404.*account\/balance/);
     tab.assertQuiet();

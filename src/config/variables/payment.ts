@@ -100,7 +100,7 @@ export const payment = {
   }),
   PAYMENT_RATE_LIMIT_PER_MINUTE: integer({
     meaning:
-      'Card quotes that one client network (IPv6: a /64) may ask for per minute, when its burst is used up; as many x402 payments of it may be refused, and gifts redeemed in vain. 0 = no limit',
+      'Card quotes that one client network (IPv6: a /64) may ask for per minute, when its burst is used up; as many x402 payments of it may be refused, gifts redeemed in vain, and histories and lists of names read. 0 = no limit',
     default: 30,
     max: 1_000_000,
   }),

@@ -62,6 +62,7 @@ export function arnsNamesRoutes(app: App, { registry, history, actions, now }: N
         params: Params,
         response: { 200: nameEvents, ...errors },
       },
+      config: { clientLimit: 'chain-reading' },
     },
     async (request, reply) => {
       const name = nameOf(request.params.name);
@@ -79,6 +80,7 @@ export function arnsNamesRoutes(app: App, { registry, history, actions, now }: N
         params: Type.Object({ address: Type.String({ maxLength: 100 }) }),
         response: { 200: ownedNames, ...errors },
       },
+      config: { clientLimit: 'chain-reading' },
     },
     async (request, reply) => {
       const { address } = request.params;

@@ -5,8 +5,8 @@
  * WebCrypto hashes about five times as fast as the fastest script, but only what is whole in memory: so it takes files up to
  * a size that every phone can hold, and the script takes the larger ones piece by piece.
  */
-import { sha384 } from '@noble/hashes/sha2.js';
-import { concatBytes, utf8 } from '../services/encoding.ts';
+import { utf8 } from '../services/encoding.ts';
+import { appendHash, blobHash, deepHash, listHash } from '../wallet/deep-hash.ts';
 
 export interface SignedFields {
   readonly signatureType: number;
@@ -32,15 +32,12 @@ export async function hashItem(
 ): Promise<Uint8Array> {
   const none = new Uint8Array();
   const fields = [utf8('dataitem'), utf8('1'), utf8(String(signatureType)), owner, none, none, tagBytes];
-  const data = blobHash(file.size, await hashFile(file, options));
-  const elements = [...fields.map((bytes) => blobHash(bytes.length, sha384(bytes))), data];
-  let accumulator = sha384(utf8(`list${elements.length}`));
-  for (const element of elements) accumulator = sha384(concatBytes(accumulator, element));
+  const data = await blobHash(file.size, await hashFile(file, options));
+  const elements = [...(await Promise.all(fields.map(deepHash))), data];
+  let accumulator = await listHash(elements.length);
+  for (const element of elements) accumulator = await appendHash(accumulator, element);
   return accumulator;
 }
-
-const blobHash = (length: number, hash: Uint8Array): Uint8Array =>
-  sha384(concatBytes(sha384(utf8(`blob${length}`)), hash));
 
 async function hashFile(
   file: Blob,
@@ -51,6 +48,7 @@ async function hashFile(
     onRead?.(file.size);
     return new Uint8Array(digest);
   }
+  const { sha384 } = await import('@noble/hashes/sha2.js');
   const hash = sha384.create();
   for (let at = 0; at < file.size; at += pieceBytes) {
     hash.update(new Uint8Array(await file.slice(at, at + pieceBytes).arrayBuffer()));

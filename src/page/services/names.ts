@@ -148,7 +148,7 @@ export interface Resolved {
 }
 
 /** Actions wait for the chain. */
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 export async function readName(name: string, signal?: AbortSignal): Promise<NameNow> {
   const found = await optional(get<NameNow>(`/v1/arns/names/${encodeURIComponent(name)}`, signal));
@@ -291,7 +291,7 @@ export async function resolveAtGateway(label: string, signal?: AbortSignal): Pro
 export async function resolveAtRouter(label: string, signal?: AbortSignal): Promise<Resolved | undefined> {
   const url = nameUrl('router', label);
   if (url === undefined) return undefined;
-  const limit = AbortSignal.timeout(patienceMs);
+  const limit = AbortSignal.timeout(timeoutMs);
   const answer = await fetch(url, {
     method: 'HEAD',
     cache: 'no-store',
@@ -337,7 +337,7 @@ interface Asked {
 }
 
 async function ask<T>(url: string, { method = 'GET', body, headers, signal }: Asked): Promise<T> {
-  const limit = AbortSignal.timeout(patienceMs);
+  const limit = AbortSignal.timeout(timeoutMs);
   const answer = await fetch(url, {
     method,
     headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },

@@ -3,7 +3,7 @@ import { texts } from '../texts.ts';
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl } from './settings.ts';
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 /** A 402 carries what to pay, a 400 what has failed: whoever asks for them reads them. */
 interface Answer {
@@ -22,7 +22,7 @@ interface Asking {
 async function askRaw(path: string, { signal, ...init }: Asking = {}): Promise<Answer> {
   const base = serviceUrl('payment');
   if (base === undefined) throw new ServiceError(0, texts.wallet.noService);
-  const limit = AbortSignal.timeout(patienceMs);
+  const limit = AbortSignal.timeout(timeoutMs);
   const ends = signal === undefined ? limit : AbortSignal.any([signal, limit]);
   const answer = await fetch(`${base}${path}`, { cache: 'no-store', ...init, signal: ends }).catch(
     (error: unknown) => {

@@ -37,14 +37,30 @@ test('a transaction is told step by step, with who has still to sign', () => {
   assert.equal(summary?.feePayer, service);
   assert.deepEqual(summary?.missing, [owner]);
   assert.deepEqual(
-    summary?.steps.map(({ instruction, isKnownProgram }) => [instruction, isKnownProgram]),
+    summary?.steps.map(({ instruction, isKnownProgram, values }) => [instruction, isKnownProgram, ...values]),
     [
       ['transfer_lamports', true],
-      ['set_record', true],
+      ['set_record', true, 'docs', 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4'],
       [undefined, false],
     ],
   );
   assert.deepEqual(summary?.steps[0]?.payment, { from: service, to: owner, lamports: 5_000n });
+});
+
+test('who gets a name or may change it is told', () => {
+  const at = (user: typeof owner) => ({ user, page: 0n });
+  const steps = (instruction: Instruction) => summarizeTransaction(wire([instruction]))?.steps[0]?.values;
+  assert.deepEqual(steps(ant.addController(service, owner, at(friend))), [friend]);
+  assert.deepEqual(steps(ant.transfer(service, at(owner), at(friend))), [friend]);
+});
+
+test('the name and the target of a new token are told, with a ticker and without', () => {
+  const target = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
+  for (const ticker of ['BLOG', undefined]) {
+    const state = { name: 'blog', ticker, target, protocol: 0, logo: target, description: '', keywords: [] };
+    const told = summarizeTransaction(wire([ant.initialize(friend, owner, state)]));
+    assert.deepEqual(told?.steps[0]?.values, ['blog', target]);
+  }
 });
 
 test('what is cut, padded or no transaction at all is not told as one', () => {

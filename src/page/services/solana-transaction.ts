@@ -11,6 +11,8 @@ export interface TransactionStep {
   readonly isKnownProgram: boolean;
   /** `initialize`, `add_controller`, `transfer_lamports` …; undefined where it is not known. */
   readonly instruction: string | undefined;
+  /** What of its arguments people know it by: undername and target, the controller, the new owner. */
+  readonly values: readonly string[];
   /** Of a payment in SOL. */
   readonly payment?: { readonly from: string; readonly to: string; readonly lamports: bigint };
 }
@@ -90,7 +92,7 @@ function readStep(cursor: Cursor, keys: readonly string[]): TransactionStep {
   const program = keyAt(keys, cursor.u8());
   const accounts = [...cursor.take(cursor.length())].map((index) => keyAt(keys, index));
   const data = cursor.take(cursor.length());
-  const known = { program, isKnownProgram: true };
+  const known = { program, isKnownProgram: true, values: [] };
   if (program === computeBudget) return { ...known, instruction: 'fee_limit' };
   if (program === coreProgram) return { ...known, instruction: data[0] === 0 ? 'create_token' : undefined };
   if (program === systemProgram) {
@@ -103,7 +105,35 @@ function readStep(cursor: Cursor, keys: readonly string[]): TransactionStep {
     return { ...known, instruction: 'transfer_lamports', payment };
   }
   const instruction = instructions[encodeHex(data.subarray(0, 8))];
-  return { program, isKnownProgram: namePrograms.has(program), instruction };
+  const values = valuesOf(instruction, new Cursor(data.slice(8)), accounts);
+  return { program, isKnownProgram: namePrograms.has(program), instruction, values };
+}
+
+/** Where the new owner stands among the accounts of a transfer. */
+const newOwnerPlace = 4;
+
+function valuesOf(instruction: string | undefined, args: Cursor, accounts: readonly string[]): string[] {
+  switch (instruction) {
+    case 'set_record':
+      return [args.text(), args.text()];
+    case 'initialize': {
+      const name = args.text();
+      // A ticker, where there is one, stands between.
+      if (args.u8() === 1) args.text();
+      return [name, args.text()];
+    }
+    case 'set_record_metadata':
+    case 'remove_record_metadata':
+      return [args.text()];
+    case 'add_controller':
+    case 'remove_controller':
+    case 'transfer_record':
+      return [encodeBase58(args.take(32))];
+    case 'transfer':
+      return [keyAt(accounts, newOwnerPlace)];
+    default:
+      return [];
+  }
 }
 
 function keyAt(keys: readonly string[], index: number): string {
@@ -132,6 +162,13 @@ class Cursor {
 
   u8(): number {
     return this.take(1)[0] ?? 0;
+  }
+
+  /** Borsh: 32 bits of length, then UTF-8. */
+  text(): string {
+    const size = this.take(4);
+    const length = new DataView(size.buffer, size.byteOffset, size.byteLength).getUint32(0, true);
+    return new TextDecoder().decode(this.take(length));
   }
 
   /** 1 to 3 bytes of 7 bits each. */

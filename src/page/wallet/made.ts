@@ -48,6 +48,8 @@ export interface Made {
 export async function makeKey(kind: WalletKind): Promise<Made> {
   const { made, file } = await makers[kind]();
   await madeKeys.put(made.address, made);
+  // Without it a browser that is short of room may drop what sites keep.
+  navigator.storage?.persist?.().catch(() => {});
   return { address: made.address, file };
 }
 

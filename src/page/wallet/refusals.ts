@@ -5,6 +5,8 @@ import { WalletRefused } from './wallet.ts';
 /** EIP-1193: the person refused; a request of this kind is open already. */
 const refusedCode = 4001;
 const alreadyAskingCode = -32002;
+/** EIP-3326: the wallet does not know the chain; some say so inside. */
+const unknownChainCode = 4902;
 const refusalWords = /user (?:cancel|reject|denied|declin)|rejected the request|request rejected/i;
 
 export function walletError(thrown: unknown): Error {
@@ -13,6 +15,8 @@ export function walletError(thrown: unknown): Error {
   const message = typeof thrown === 'string' ? thrown : String(memberOf(thrown, 'message') ?? '');
   if (code === refusedCode || refusalWords.test(message)) return new WalletRefused(texts.wallet.refused);
   if (code === alreadyAskingCode) return new Error(texts.wallet.alreadyAsking);
+  const inner = memberOf(memberOf(memberOf(thrown, 'data'), 'originalError'), 'code');
+  if (code === unknownChainCode || inner === unknownChainCode) return new Error(texts.wallet.unknownChain);
   return new Error(message === '' ? texts.wallet.failedWithoutWords : message.slice(0, 300));
 }
 

@@ -38,19 +38,16 @@ function read(): Promise<void> {
   reading ??= (async () => {
     const all = sorted(await store.all());
     known.value = all;
-    const now = Date.now();
-    for (const action of all) {
-      if (action.stage === 'agreed' && now - action.changedAt > leftAfterMs) {
-        await keep({ ...action, stage: 'unsent', changedAt: now });
-      }
-    }
     await Promise.all(
       all
         .filter((action) => !isOpen(action))
         .slice(mostKept)
         .map(forget),
     );
-  })();
+  })().catch(() => {
+    // A browser that keeps nothing has nothing to show; what is begun now is told when it cannot be kept.
+    known.value ??= [];
+  });
   return reading;
 }
 
@@ -59,15 +56,14 @@ export async function forget({ id }: NameAction): Promise<void> {
   known.value = (known.value ?? []).filter((action) => action.id !== id);
 }
 
+/** Keeps an action that was agreed to; only then anything is done. */
+export const agree = (action: NameAction): Promise<void> => keep(action);
+
 /** Takes an agreed action to the service. */
 export const begin = (action: NameAction, payer: Wallet, owner: Wallet | undefined): Promise<void> =>
   working(action, async () => {
-    await keep(action);
     await steps.send(action, payer, owner);
   });
-
-/** Keeps a purchase whose payment goes on elsewhere. */
-export const beginCard = (action: NameAction): Promise<void> => keep(action);
 
 export const transactionOf = (action: NameAction): Promise<string | undefined> => steps.transactionOf(action);
 
@@ -85,6 +81,18 @@ async function working({ id }: NameAction, work: () => Promise<void>): Promise<v
   }
 }
 
+async function followAll(): Promise<void> {
+  const now = Date.now();
+  const left = (known.value ?? []).filter(({ id }) => !busy.has(id));
+  for (const action of left) {
+    if (action.stage === 'agreed' && now - action.changedAt > leftAfterMs) {
+      await keep({ ...action, stage: 'unsent', changedAt: now });
+    }
+  }
+  // Silence changes nothing: the next turn asks again.
+  await Promise.all(left.filter(isWithService).map((action) => steps.follow(action).catch(() => action)));
+}
+
 /** While a view of names is shown: asks the service about everything that it has and that is not finished. */
 export function useFollowing(): void {
   useEffect(() => {
@@ -92,9 +100,7 @@ export function useFollowing(): void {
     let isGone = false;
     const turn = async (): Promise<void> => {
       await read();
-      const open = (known.value ?? []).filter((action) => isWithService(action) && !busy.has(action.id));
-      // Silence changes nothing: the next turn asks again.
-      await Promise.all(open.map((action) => steps.follow(action).catch(() => action)));
+      if (!document.hidden) await followAll();
       if (!isGone) timer = setTimeout(turn, followEveryMs);
     };
     turn();

@@ -5,7 +5,7 @@ import { Card, Columns } from '../../kit/card.tsx';
 import { Form, NumberField, Select } from '../../kit/form.tsx';
 import { formatCount, formatCredits, formatDollars } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
-import { Empty, Skeleton } from '../../kit/state.tsx';
+import { Skeleton } from '../../kit/state.tsx';
 import { type NameNow, type Purchase, priceOf } from '../../services/names.ts';
 import { texts } from '../../texts.ts';
 import { propose } from './proposal.ts';
@@ -19,13 +19,19 @@ export function LeaseTab({ now }: { readonly now: NameNow }) {
     <>
       <p class="soft">{words.anybodyPays}</p>
       <Columns>
-        {isPermanent ? <Empty title={words.isPermanent} /> : <Extend now={now} />}
+        {isPermanent ? <Permanent /> : <Extend now={now} />}
         {!isPermanent && <Upgrade now={now} />}
         {now.state === 'registered' && <MoreUndernames now={now} />}
       </Columns>
     </>
   );
 }
+
+const Permanent = () => (
+  <Card title={words.lease}>
+    <p>{words.isPermanent}</p>
+  </Card>
+);
 
 function Extend({ now: { name, extendableYears } }: { readonly now: NameNow }) {
   const most = extendableYears ?? 5;

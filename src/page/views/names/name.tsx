@@ -20,6 +20,7 @@ import {
   resolveAtRouter,
 } from '../../services/names.ts';
 import { texts } from '../../texts.ts';
+import { wallet } from '../../wallet/wallet.ts';
 import { DetailsTab } from './details.tsx';
 import { HistoryTab } from './history.tsx';
 import { LeaseTab } from './lease.tsx';
@@ -167,6 +168,7 @@ function Overview({ now, query }: { readonly now: NameNow; readonly query: URLSe
               <>
                 <Id value={token.owner} href={`/address/${token.owner}`} />
                 {token.owner === service && <Badge tone="info">{words.custodial}</Badge>}
+                {token.owner === wallet.value?.address && <Badge tone="good">{texts.names.you}</Badge>}
               </>
             )}
           </Fact>

@@ -6,7 +6,7 @@ import { PageTitle } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
 import { ActionsView } from './action-list.tsx';
-import { useFollowing } from './kept-actions.ts';
+import { nameActions, useFollowing } from './kept-actions.ts';
 import { MineView } from './mine.tsx';
 import { NameView } from './name.tsx';
 import { ActionProgress } from './progress.tsx';
@@ -31,9 +31,15 @@ function viewOf({ segments: [root, part, detail], query }: ViewProps['place']) {
   if (root === 'name' && part !== undefined) return <NameView name={part} tab={detail} query={query} />;
   const current = part === 'mine' || part === 'actions' ? part : 'search';
   const { tabs } = texts.names;
+  const action = detail === undefined ? undefined : nameActions.value?.find(({ id }) => id === detail);
+  const title = current === 'search' ? texts.sections.names : tabs[current];
   return (
     <>
-      <PageTitle title={current === 'search' ? texts.sections.names : tabs[current]} note={notes[current]} />
+      {action === undefined ? (
+        <PageTitle title={title} note={notes[current]} />
+      ) : (
+        <PageTitle title={texts.names.progress.title(texts.names.actionTitles[action.action], action.name)} />
+      )}
       <Tabs
         label={texts.names.tabsLabel}
         current={current}

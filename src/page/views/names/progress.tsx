@@ -36,6 +36,7 @@ export function ActionProgress({ id, close }: Props) {
       <p class="names-sentence">
         <bdi>{sentenceOf(action)}</bdi>
       </p>
+      {action.stage === 'awaiting-owner' && <OwnerSignature key={action.id} action={action} />}
       <div class="names-progress-columns">
         <div role="status">
           <StageBadge stage={action.stage} />
@@ -50,7 +51,6 @@ export function ActionProgress({ id, close }: Props) {
         <ActionFacts action={action} />
       </div>
       <Outcome action={action} />
-      {action.stage === 'awaiting-owner' && <OwnerSignature key={action.id} action={action} />}
       <Next action={action} close={close} />
     </div>
   );
@@ -84,13 +84,13 @@ export function Cost({ action: { way, price, stage, told } }: { readonly action:
 }
 
 function ActionFacts({ action }: { readonly action: NameAction }) {
-  const { payer, owner, createdAt, messageId, antId, card, id } = action;
+  const { payer, owner, createdAt, messageId, antId, card, id, way } = action;
   return (
     <Facts>
       <Fact label={words.cost}>
         <Cost action={action} />
       </Fact>
-      <Fact label={texts.names.review.paidBy}>
+      <Fact label={way === 'card' ? texts.names.review.boughtFor : texts.names.review.paidBy}>
         {payer.label} <Id value={payer.address} />
       </Fact>
       {owner !== undefined && owner !== payer.address && (
@@ -239,13 +239,15 @@ const isBookkeeping = ({ instruction, isKnownProgram, payment }: TransactionStep
   isKnownProgram && (payment === undefined ? instruction?.includes('acl') === true : payment.from !== owner);
 
 function stepText(step: TransactionStep, who: (address: string) => string): string {
-  const { instruction, isKnownProgram, program, payment } = step;
+  const { instruction, isKnownProgram, program, payment, values } = step;
   if (payment !== undefined) {
     const { from, to, lamports } = payment;
     return texts.names.chainSteps.transfer_lamports(formatCoin(lamports, 9, 'SOL'), who(from), who(to));
   }
   const known = chainStepText(instruction);
-  return isKnownProgram && known !== undefined ? known : words.strange(program);
+  if (!isKnownProgram || known === undefined) return words.strange(program);
+  const shown = values.map((value) => (value.length > 30 ? who(value) : value));
+  return shown.length === 0 ? known : `${known}: ${shown.join(' → ')}`;
 }
 
 /** An instruction of the name programs in words; undefined where it is not known. */

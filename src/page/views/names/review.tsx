@@ -28,7 +28,7 @@ import { texts } from '../../texts.ts';
 import { requestText } from '../../wallet/request.ts';
 import { openWalletChooser, type Wallet, wallet } from '../../wallet/wallet.ts';
 import type { NameAction } from './action.ts';
-import { begin, beginCard } from './kept-actions.ts';
+import { agree, begin } from './kept-actions.ts';
 import { type ActionBody, ownerProofText } from './owner-proof.ts';
 import { ActionProgress } from './progress.tsx';
 import { type Proposal, proposed } from './proposal.ts';
@@ -127,9 +127,9 @@ function Terms({ proposal, begun }: TermsProps) {
     try {
       if (isCard) await checkout(begunAction);
       else {
-        const running = begin(begunAction, payer, owner);
+        await agree(begunAction);
         begun(id);
-        await running;
+        await begin(begunAction, payer, owner);
       }
     } catch (thrown) {
       setError(thrown instanceof Error ? thrown : new Error(String(thrown)));
@@ -147,7 +147,7 @@ function Terms({ proposal, begun }: TermsProps) {
           <Loaded of={price}>{(value) => <PriceText price={value} />}</Loaded>
         </Fact>
         {payer !== undefined && (
-          <Fact label={words.paidBy}>
+          <Fact label={isCard ? words.boughtFor : words.paidBy}>
             <WalletText wallet={payer} />
             {other !== undefined && (
               <Button kind="quiet" small onClick={payWithOther}>
@@ -156,11 +156,7 @@ function Terms({ proposal, begun }: TermsProps) {
             )}
           </Fact>
         )}
-        {owner !== undefined && wanted !== 'nobody' && (
-          <Fact label={words.owner}>
-            <WalletText wallet={owner} />
-          </Fact>
-        )}
+        <OwnerFact wanted={wanted} owner={owner} />
         {payer !== undefined && !isCard && cost !== undefined && (
           <Fact label={words.credits}>
             <Loaded of={balance}>
@@ -273,6 +269,22 @@ function WalletText({ wallet: shown }: { readonly wallet: Wallet }) {
   );
 }
 
+interface OwnerFactProps {
+  readonly wanted: Proposal['owner'];
+  readonly owner: Wallet | undefined;
+}
+
+/** The wallet that owns the name or will, connected or not. */
+function OwnerFact({ wanted, owner }: OwnerFactProps) {
+  const address = ownerOf(wanted, owner);
+  if (address === undefined) return null;
+  return (
+    <Fact label={words.owner}>
+      {owner?.address === address ? <WalletText wallet={owner} /> : <Id value={address} />}
+    </Fact>
+  );
+}
+
 function PriceText({ price: { winc, cents } }: { readonly price: Price }) {
   return (
     <>
@@ -288,7 +300,7 @@ function CreditsLeft({ balance, cost }: { readonly balance: Balance; readonly co
     return (
       <span class="names-missing">
         {words.missing(formatCredits(-left))}{' '}
-        <LinkButton href="/wallet" small>
+        <LinkButton href="/wallet/top-up" small>
           {words.getCredits}
         </LinkButton>
       </span>
@@ -375,10 +387,13 @@ function purchaseOf(action: Purchase['action'], name: string, fields: ActionBody
   };
 }
 
+/** Services take no more. */
+const mostLenders = 32;
+
 /** Whose credits are needed beside the wallet's own. */
 function lenders(balance: Balance | undefined, cost: bigint): string[] {
   if (balance === undefined || balance.winc >= cost) return [];
-  return [...new Set(balance.received.map(({ payingAddress }) => payingAddress))];
+  return [...new Set(balance.received.map(({ payingAddress }) => payingAddress))].slice(0, mostLenders);
 }
 
 /** Keeps the purchase, then leaves for the card provider's page. */
@@ -389,6 +404,6 @@ async function checkout(action: NameAction): Promise<void> {
   const buyer = action.owner ?? action.payer.address;
   const { purchase: quote, url } = await buyByCard(purchase, buyer, { successUrl: back, cancelUrl: back });
   const { nonce, quoteExpirationDate, paymentAmount } = quote;
-  await beginCard({ ...action, price: String(paymentAmount), card: { nonce, quoteExpirationDate, url } });
+  await agree({ ...action, price: String(paymentAmount), card: { nonce, quoteExpirationDate, url } });
   window.location.assign(url);
 }

@@ -71,6 +71,13 @@ function Files({ cost }: { readonly cost: Cost | undefined }) {
   const columns: readonly Column<UploadEntry>[] = [
     { id: 'name', head: words.name, wide: true, cell: (entry) => <NameCell entry={entry} /> },
     {
+      id: 'price',
+      head: words.price,
+      align: 'end',
+      cell: (entry) => <PriceCell entry={entry} cost={cost} />,
+    },
+    { id: 'size', head: words.size, align: 'end', cell: ({ size }) => <Bytes of={size} /> },
+    {
       id: 'type',
       head: words.type,
       cell: ({ type, tags }) => (
@@ -79,13 +86,6 @@ function Files({ cost }: { readonly cost: Cost | undefined }) {
           {tags.length > 0 && <Badge>{words.tagCount(tags.length)}</Badge>}
         </span>
       ),
-    },
-    { id: 'size', head: words.size, align: 'end', cell: ({ size }) => <Bytes of={size} /> },
-    {
-      id: 'price',
-      head: words.price,
-      align: 'end',
-      cell: (entry) => <PriceCell entry={entry} cost={cost} />,
     },
     {
       id: 'actions',

@@ -9,7 +9,7 @@ import { Amount, Badge, Bytes, Id, Time } from '../../kit/value.tsx';
 import type { ItemStatus } from '../../services/upload.ts';
 import { texts } from '../../texts.ts';
 import { FileName } from './file-name.tsx';
-import { useStatus } from './item-links.tsx';
+import { followManyEveryMs, useStatus } from './item-links.tsx';
 import {
   exportReceipts,
   isLast,
@@ -95,7 +95,7 @@ export function Paid({ of }: { readonly of: KeptReceipt }) {
 }
 
 function Status({ of }: { readonly of: KeptReceipt }) {
-  const { value } = useStatus(of.id, of.lastStatus);
+  const { value } = useStatus(of.id, of.lastStatus, followManyEveryMs);
   useEffect(() => {
     if (value !== undefined && of.lastStatus === undefined && isLast(value)) {
       keepLastStatus(of, value).catch(() => {});

@@ -1,12 +1,15 @@
 /** Where a stored item is read, and how far it is on its way to the chain. */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { LinkButton } from '../../kit/button.tsx';
 import { Fact, Facts } from '../../kit/card.tsx';
-import { Loaded, useLoad } from '../../kit/load.tsx';
+import { type Load, Loaded, useLoad } from '../../kit/load.tsx';
 import { type Step, Timeline } from '../../kit/timeline.tsx';
 import { Copy, Id } from '../../kit/value.tsx';
 import { serviceUrl } from '../../services/settings.ts';
 import { type ItemStatus, itemStatus } from '../../services/upload.ts';
 import { texts } from '../../texts.ts';
+import { isLast } from './receipts.ts';
 
 const words = texts.upload;
 
@@ -54,6 +57,8 @@ function Address({ label, href }: { readonly label: string; readonly href: strin
 }
 
 const followEveryMs = 2_000;
+/** In a list, where many are followed at once. */
+export const followManyEveryMs = 10_000;
 
 interface ItemWayProps {
   readonly id: string;
@@ -67,12 +72,21 @@ export function ItemWay({ id, receivedAt }: ItemWayProps) {
 }
 
 /** `known`: a last one, which is not asked for again. */
-export function useStatus(id: string, known: ItemStatus | undefined) {
+export function useStatus(
+  id: string,
+  known: ItemStatus | undefined,
+  everyMs = followEveryMs,
+): Load<ItemStatus> {
+  const isOver = useSignal(known !== undefined);
   const load = useLoad(
     async (signal) => known ?? (await itemStatus(id, signal)),
     [id, known],
-    known === undefined ? { everyMs: followEveryMs } : {},
+    isOver.value ? {} : { everyMs },
   );
+  const { value } = load;
+  useEffect(() => {
+    if (value !== undefined && isLast(value)) isOver.value = true;
+  }, [value]);
   return load;
 }
 

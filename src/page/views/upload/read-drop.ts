@@ -5,13 +5,19 @@ import { type FoundFile, mostFiles } from './engine/take-files.ts';
 const mostFound = 4 * mostFiles;
 const deepest = 64;
 
-/** The entries must be taken while the event is handled: afterwards the browser gives none. */
-export function filesOfDrop(transfer: DataTransfer): Promise<FoundFile[]> {
-  const entries = [...transfer.items].flatMap((item) => {
-    const entry = item.kind === 'file' ? item.webkitGetAsEntry() : null;
-    return entry === null ? [] : [entry];
-  });
-  return readEntries(entries);
+/** What is dropped must be taken while the event is handled: afterwards the browser gives nothing. */
+export async function filesOfDrop({ items }: Pick<DataTransfer, 'items'>): Promise<FoundFile[]> {
+  const entries: FileSystemEntry[] = [];
+  const alone: FoundFile[] = [];
+  for (const item of items) {
+    if (item.kind !== 'file') continue;
+    const entry = item.webkitGetAsEntry();
+    // Files that do not come from a disk have no entry.
+    const file = entry === null ? item.getAsFile() : null;
+    if (entry !== null) entries.push(entry);
+    else if (file !== null) alone.push({ path: file.name, file });
+  }
+  return [...alone, ...(await readEntries(entries))];
 }
 
 /** Of `<input type="file">`; one for folders tells where in it each file is. */

@@ -92,8 +92,11 @@ function Going({ totals }: { readonly totals: Totals }) {
         </>
       }
     >
-      <Progress value={totals.sentBytes} max={totals.bytes} label={progressText(totals)} />
-      {msLeft !== undefined && <p class="soft">{words.timeLeft(formatDuration(msLeft))}</p>}
+      <Progress value={totals.sentBytes} max={totals.bytes} label={words.whole} />
+      <p class="soft number">
+        {progressText(totals)}
+        {msLeft !== undefined && ` · ${words.timeLeft(formatDuration(Math.ceil(msLeft / 1_000) * 1_000))}`}
+      </p>
       {isOffline.value && (
         <p class="tone-warn" role="status">
           {words.offline}

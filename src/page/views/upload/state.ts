@@ -7,8 +7,10 @@ import { signal } from '@preact/signals';
 import type { Tag } from '../../../formats/avro-tags.ts';
 import { contentTypeOfFile } from '../../../formats/content-types.ts';
 import { manifestContentType } from '../../../formats/manifest/manifest.ts';
+import { place } from '../../app/location.ts';
 import { hashInWorker } from '../../items/hash-worker.ts';
 import { signFile } from '../../items/item.ts';
+import { notify } from '../../kit/notify.tsx';
 import { kept } from '../../services/kept.ts';
 import * as uploadService from '../../services/upload.ts';
 import { texts } from '../../texts.ts';
@@ -17,6 +19,7 @@ import { afterReload, newEntry, type SignedUpload, type UploadEntry } from './en
 import { likelyIndex, type ManifestPlan, sentIds, writeManifest } from './engine/manifest.ts';
 import { OtherFile, type SignOptions, UploadQueue } from './engine/queue.ts';
 import { type FoundFile, takeFiles } from './engine/take-files.ts';
+import { totalsOf } from './engine/totals.ts';
 import { keepReceipt } from './receipts.ts';
 
 export interface Batch {
@@ -236,7 +239,8 @@ export function clear(): void {
   files.clear();
   batch.value = noBatch;
   entries.value = [];
-  keepSoon();
+  clearTimeout(keeping);
+  void keepBatch();
   for (const key of old) forgetEntry(key);
 }
 
@@ -282,7 +286,24 @@ function showSoon(): void {
     showing = undefined;
     addManifest();
     if (!batch.value.isDraft) entries.value = queue.entries;
+    tellEnd();
   }, shownEveryMs);
+}
+
+let wasGoing = false;
+
+/** Who looks at another section is told when it is over, or stuck. */
+function tellEnd(): void {
+  const { going, sent, files: all } = totalsOf(queue.entries);
+  const isOver = wasGoing && going === 0;
+  wasGoing = going > 0;
+  if (!isOver || place.value.segments[0] === 'upload') return;
+  const isDone = sent === all;
+  notify({
+    tone: isDone ? 'good' : 'warn',
+    text: isDone ? texts.upload.toldDone(all) : texts.upload.toldStopped(all - sent),
+    href: '/upload',
+  });
 }
 
 const isWorthKeeping = ({ state, signed }: UploadEntry): boolean =>

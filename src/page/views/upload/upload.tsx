@@ -1,5 +1,6 @@
 /** Upload: a new one, the receipts of earlier ones, and one receipt. */
 
+import { useEffect, useRef } from 'preact/hooks';
 import type { Place } from '../../app/location.ts';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Skeleton } from '../../kit/state.tsx';
@@ -31,6 +32,16 @@ export default function UploadView({ place }: { readonly place: Place }) {
 }
 
 function NewUpload() {
+  const { isDraft } = batch.value;
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The button that was pressed is gone with what was shown before.
+    if (document.activeElement === document.body) box.current?.focus({ preventScroll: true });
+  }, [isDraft]);
   if (!isRestored.value) return <Skeleton lines={6} />;
-  return batch.value.isDraft ? <DraftView /> : <RunningView />;
+  return (
+    <div class="upload-new" tabIndex={-1} ref={box}>
+      {isDraft ? <DraftView /> : <RunningView />}
+    </div>
+  );
 }

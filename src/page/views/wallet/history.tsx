@@ -52,7 +52,7 @@ function Payments({ of: current }: { readonly of: Wallet }) {
           <>
             <Chart
               title={words.chart}
-              unit="credits"
+              unit=""
               kind="bars"
               series={[{ label: words.chart, points: creditsByDay(payments) }]}
             />

@@ -23,7 +23,7 @@ export async function lend(wallet: Wallet, { to, winc, seconds }: Loan): Promise
 export const takeBack = (wallet: Wallet, from: string): Promise<void> =>
   sendTagged(wallet, [{ name: 'x-delete-payment-approval', value: from }]);
 
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 async function sendTagged(wallet: Wallet, tags: readonly Tag[]): Promise<void> {
   const { addresses, boundSignatures } = await paymentInfo();
@@ -33,5 +33,5 @@ async function sendTagged(wallet: Wallet, tags: readonly Tag[]): Promise<void> {
   const { hashItem } = await import('../../items/item-message.ts');
   const bound = service === undefined ? tags : [...tags, { name: 'x-service-address', value: service }];
   const { header } = await signFile(wallet, data, bound, (fields, file) => hashItem(fields, file));
-  await sendItem(wallet.kind, new Blob([header, data]), { signal: AbortSignal.timeout(patienceMs) });
+  await sendItem(wallet.kind, new Blob([header, data]), { signal: AbortSignal.timeout(timeoutMs) });
 }

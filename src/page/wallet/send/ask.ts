@@ -1,10 +1,10 @@
 /** How chains are asked: plain requests with an end, and errors in words. */
 import { messageIn, ServiceError } from '../../services/console.ts';
 
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 export async function askChain(url: string, init: RequestInit = {}): Promise<string> {
-  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(patienceMs) }).catch(
+  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }).catch(
     (error: unknown) => {
       throw new ServiceError(0, error instanceof Error ? error.message : String(error));
     },

@@ -9,15 +9,18 @@ import { Loaded, useLoad } from '../../../kit/load.tsx';
 import { Empty } from '../../../kit/state.tsx';
 import { Id } from '../../../kit/value.tsx';
 import { type PaymentInfo, paymentInfo, priceOfPayment, rates } from '../../../services/payment.ts';
+import { settings } from '../../../services/settings.ts';
 import { texts } from '../../../texts.ts';
 import type { Wallet } from '../../../wallet/wallet.ts';
 import { parseAmount } from '../amounts.ts';
+import { coinsOf } from '../coins.ts';
 import { tokenFacts, tokensFor } from '../tokens.ts';
 import { useSettled } from './card.tsx';
 import { purchases } from './purchase.ts';
 import { Quote } from './quote.tsx';
 
 const words = texts.wallet.topUp;
+const everyMs = 5_000;
 
 export function CoinTopUp({ of }: { readonly of: Wallet }) {
   const info = useLoad(paymentInfo, []);
@@ -46,6 +49,9 @@ function Send({ of: wallet, info: { addresses } }: Props) {
     { keep: true },
   );
   const gibibyte = useLoad(rates, []);
+  const coins = useLoad(() => coinsOf(wallet.kind, wallet.address), [wallet.kind, wallet.address], {
+    everyMs,
+  });
   const payTo = addresses[token];
   if (facts === undefined || payTo === undefined) {
     return (
@@ -55,6 +61,8 @@ function Send({ of: wallet, info: { addresses } }: Props) {
     );
   }
   const shown = (units: bigint): string => formatCoin(units, facts.decimals, facts.symbol);
+  const owned = coins.value?.find(({ symbol }) => symbol === facts.symbol)?.amount;
+  const isTooMuch = owned !== undefined && (amount ?? 0n) > owned;
   const send = async (): Promise<void> => {
     if (amount === undefined) {
       setFailure(new Error(words.wrongAmount));
@@ -89,7 +97,8 @@ function Send({ of: wallet, info: { addresses } }: Props) {
               value={text}
               onInput={setText}
               unit={facts.symbol}
-              error={amount === undefined && text !== '' ? words.wrongAmount : undefined}
+              hint={owned === undefined ? undefined : words.youHave(shown(owned))}
+              error={wrongAmount(amount, text, isTooMuch)}
             />
             <Facts>
               <Fact label={words.payTo}>
@@ -100,7 +109,7 @@ function Send({ of: wallet, info: { addresses } }: Props) {
               <p>{words.cannotSend}</p>
             ) : (
               <div class="actions">
-                <Button kind="primary" submit busy={isBusy} disabled={amount === undefined}>
+                <Button kind="primary" submit busy={isBusy} disabled={amount === undefined || isTooMuch}>
                   {isBusy ? words.steps.sending : words.sendCoin(shown(amount ?? 0n))}
                 </Button>
               </div>
@@ -127,6 +136,12 @@ function Send({ of: wallet, info: { addresses } }: Props) {
       </div>
     </>
   );
+}
+
+function wrongAmount(amount: bigint | undefined, text: string, isTooMuch: boolean): string | undefined {
+  if (amount === undefined) return text === '' ? undefined : words.wrongAmount;
+  if (!isTooMuch) return undefined;
+  return settings().controlsLocalNetwork ? words.notEnoughLocally : words.notEnough;
 }
 
 /** For a transaction that was sent elsewhere, or whose tab was closed too early. */

@@ -21,12 +21,13 @@ import {
   usdcDecimals,
 } from '../../../wallet/x402.ts';
 import { bytesFor, parseAmount } from '../amounts.ts';
-import { chainSeconds } from '../coins.ts';
+import { chainSeconds, coinsOf } from '../coins.ts';
 import { useSettled } from './card.tsx';
 import { purchases } from './purchase.ts';
 
 const words = texts.wallet.topUp;
 const creditDecimals = 12;
+const everyMs = 5_000;
 
 export function X402TopUp({ of: wallet }: { readonly of: Wallet }) {
   const { signTypedData } = wallet;
@@ -47,6 +48,10 @@ export function X402TopUp({ of: wallet }: { readonly of: Wallet }) {
     { keep: true },
   );
   const gibibyte = useLoad(rates, []);
+  // Read where this console can: the local facilitator's dollars.
+  const coins = useLoad(() => coinsOf(wallet.kind, wallet.address), [wallet.kind, wallet.address], {
+    everyMs,
+  });
   if (signTypedData === undefined) {
     return (
       <Card>
@@ -86,6 +91,9 @@ export function X402TopUp({ of: wallet }: { readonly of: Wallet }) {
     }
   };
   const requirement = offer.value?.requirement;
+  const owned = coins.value?.find(({ symbol }) => symbol === words.usdc)?.amount;
+  const isTooMuch =
+    requirement !== undefined && owned !== undefined && BigInt(requirement.maxAmountRequired) > owned;
   return (
     <Columns>
       <Card>
@@ -102,14 +110,23 @@ export function X402TopUp({ of: wallet }: { readonly of: Wallet }) {
             label={words.x402Credits}
             value={text}
             onInput={setText}
-            error={credits === undefined && text !== '' ? words.x402WholeCredits : undefined}
+            hint={
+              owned === undefined ? undefined : words.youHave(formatCoin(owned, usdcDecimals, words.usdc))
+            }
+            error={
+              credits === undefined && text !== ''
+                ? words.x402WholeCredits
+                : isTooMuch
+                  ? words.notEnoughLocally
+                  : undefined
+            }
           />
           <div class="actions">
             <Button
               kind="primary"
               submit
               busy={isBusy}
-              disabled={requirement === undefined || settled !== credits}
+              disabled={requirement === undefined || settled !== credits || isTooMuch}
             >
               {isBusy
                 ? words.steps.sending
