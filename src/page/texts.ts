@@ -1809,7 +1809,7 @@ export const texts = {
       kinds: { id: 'Transaction or data item', hash: 'Content, by its hash', name: 'Name' },
       value: { id: 'Id', hash: 'SHA-256 of the content', name: 'Name' },
       valueHint: {
-        id: '43 characters. Everything inside a blocked bundle is blocked with it.',
+        id: '43 characters. It is refused in every way that it can be read.',
         hash: 'Every copy of these bytes: 43 characters of base64url or 64 of hex.',
         name: 'Without undername all undernames are covered.',
       },

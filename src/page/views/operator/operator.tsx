@@ -1,6 +1,6 @@
 /** The operator's section: signed in for a while, one page for each thing that an operator looks after. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { OperatorService } from '../../../console/api.ts';
 import type { Place } from '../../app/location.ts';
 import { Button } from '../../kit/button.tsx';
@@ -108,6 +108,11 @@ function SignedIn({ id, path, query, until }: SignedInProps) {
     );
     return () => clearTimeout(timer);
   }, [until]);
+  const tabs = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // On a phone most of them are beside the screen.
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [id]);
   const signOut = (): void =>
     action.run(async () => {
       await closeSession();
@@ -121,7 +126,7 @@ function SignedIn({ id, path, query, until }: SignedInProps) {
           {words.signIn.out}
         </Button>
       </PageTitle>
-      <div class="operator-tabs">
+      <div class="operator-tabs" ref={tabs}>
         <Tabs
           label={words.sectionTabs}
           current={id}
