@@ -50,8 +50,8 @@ describe('turnpike local', () => {
     for (const [args, status, said] of [
       [['revert', 'nothing'], 1, /^There is no snapshot nothing\n$/],
       [['load', join(folder, 'nothing')], 1, /^there is no file /],
-      [['advance', 'soon'], 2, /a span is/],
-      [['fly'], 2, /there is no "local fly"/],
+      [['advance', 'soon'], 64, /a span is/],
+      [['fly'], 64, /there is no "local fly"/],
     ] as const) {
       const { code, error } = await local(...args);
       assert.equal(code, status, error);

@@ -80,7 +80,7 @@ test('a number that is none, or another surface, is refused', () => {
       cwd: root,
       encoding: 'utf8',
     });
-    assert.equal(status, 2, args.join(' '));
+    assert.equal(status, 64, args.join(' '));
     assert.match(stderr, /^--workers /);
   }
 });

@@ -36,7 +36,7 @@ const wallet = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
 
 const other = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
 
-/** Runs a command as the command line does; a usage error is exit code 2. */
+/** Runs a command as the command line does; a usage error is exit code 64. */
 async function turnpike(name: 'ledger' | 'promo', ...args: string[]) {
   const lines: unknown[] = [];
   const log = mock.method(console, 'log', (line: unknown) => void lines.push(line));
@@ -45,7 +45,7 @@ async function turnpike(name: 'ledger' | 'promo', ...args: string[]) {
     return { code, out: lines.join('\n'), error: '' };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return { code: 2, out: '', error: error.message };
+    return { code: 64, out: '', error: error.message };
   } finally {
     log.mock.restore();
   }
@@ -95,7 +95,7 @@ describe('turnpike ledger', () => {
     }
     assert.match((await turnpike('ledger', 'open')).out, /x402 payment of 1000000, 700 winc for 0x/);
     const hash = `0x${'ab'.repeat(32)}`;
-    assert.equal((await turnpike('ledger', 'settle', id, 'nothing')).code, 2);
+    assert.equal((await turnpike('ledger', 'settle', id, 'nothing')).code, 64);
     assert.equal((await turnpike('ledger', 'settle', 'another', hash)).code, 1);
     assert.equal((await turnpike('ledger', 'settle', id, hash)).code, 0);
     assert.equal((await turnpike('ledger', 'settle', id, hash)).code, 1);
@@ -211,8 +211,8 @@ describe('turnpike ledger', () => {
   });
 
   it('says what is wrong with its arguments', async () => {
-    assert.equal((await turnpike('ledger', 'credit', 'nobody', '1')).code, 2);
-    assert.equal((await turnpike('ledger', 'credit', wallet, '0')).code, 2);
+    assert.equal((await turnpike('ledger', 'credit', 'nobody', '1')).code, 64);
+    assert.equal((await turnpike('ledger', 'credit', wallet, '0')).code, 64);
     assert.match((await turnpike('ledger', 'credit', wallet, 'lots')).error, /in credits, for example/);
   });
 });
@@ -250,7 +250,7 @@ describe('turnpike promo', () => {
       ['add', 'X', '--name', 'n', '--multiply', '1', '--ends', 'soon'],
       ['add', 'X', '--name', 'n', '--multiply', '1', '--group', 'friends'],
     ]) {
-      assert.equal((await turnpike('promo', ...wrong)).code, 2, wrong.join(' '));
+      assert.equal((await turnpike('promo', ...wrong)).code, 64, wrong.join(' '));
     }
   });
 });
