@@ -139,7 +139,19 @@ test('what is switched off has no part in the local network, and the rest works 
     environment: { X402_ENABLED: 'false', CARD_PAYMENTS_ENABLED: 'false', NAMES_ENABLED: 'false' },
   });
   try {
-    assert.deepEqual(Object.keys(stack.urls), ['arweave', 'gateway', 'payment', 'upload', 'router', 'admin']);
+    assert.deepEqual(Object.keys(stack.urls), [
+      'console',
+      'arweave',
+      'gateway',
+      'payment',
+      'upload',
+      'router',
+      'admin',
+    ]);
+    const settings = await fetch(`${stack.urls.console}/api/settings`);
+    const { services } = (await settings.json()) as { services: object };
+    const known = ['gateway', 'payment', 'upload', 'router', 'arweave'];
+    assert.deepEqual(Object.keys(services), known, 'the console knows of no other');
     const status = async (path: string) => (await fetch(`${stack.urls.payment}${path}`)).status;
     assert.equal(await status('/v1/price/bytes/1000'), 200);
     assert.equal(await status('/v1/arns/price/buy-name/example?type=lease&years=1'), 404);

@@ -8,6 +8,7 @@ import type { Services } from '../../console/services.ts';
 import { urlHost } from '../../kernel/http/server.ts';
 import { readKey } from '../../kernel/keys.ts';
 import { type LocalNetwork, standIns } from './local-network.ts';
+import { standsIn } from './outside.ts';
 
 /** `own`: of this process, empty where it is not started here. */
 export function consoleServices(
@@ -28,13 +29,12 @@ export function consoleServices(
     card: config.LOCAL_CARD_PORT,
     x402: config.LOCAL_X402_PORT,
   };
-  const local =
-    config.WORLD !== 'local'
-      ? []
-      : standIns.map(({ name }): [ServiceName, string] => {
-          const running = network.surfaces.find((surface) => surface.name === name);
-          return [name, running?.url || at(config.LOCAL_NETWORK_HOST, localPorts[name])];
-        });
+  // Also of a network that another process runs: what these settings have switched off is off there too.
+  const used = standIns.filter(({ name }) => standsIn(name, config, ['gateway', 'payment', 'upload']));
+  const local = used.map(({ name }): [ServiceName, string] => {
+    const running = network.surfaces.find((surface) => surface.name === name);
+    return [name, running?.url || at(config.LOCAL_NETWORK_HOST, localPorts[name])];
+  });
   const all = [...(Object.entries(surfaces) as [ServiceName, string][]), ...local];
   return Object.fromEntries(all.map(([name, url]) => [name, url.replace(/\/+$/, '')]));
 }
