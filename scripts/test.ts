@@ -40,7 +40,7 @@ const suites: Record<string, Suite> = {
     flags: ['--test-concurrency=2'],
     mentions: /forEachEngine|of engines\b|TEST_DATABASE_URL|'npm'/,
   },
-  clients: { globs: ['test/clients/**/*.test.ts'], flags: ['--test-concurrency=1'] },
+  clients: { globs: ['test/clients/**/*.test.ts'], flags: ['--test-concurrency=2'] },
 };
 
 const split = process.argv.indexOf('--');

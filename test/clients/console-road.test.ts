@@ -12,6 +12,11 @@ import { payByCard } from './card-page.ts';
 import { noChromium } from './chromium.ts';
 import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
 
+const operatorPages = [
+  ...['', 'traffic', 'process', 'import', 'bundler', 'ledger', 'names', 'moderation'],
+  ...['gateways', 'exports', 'indexes', 'configuration', 'logs'],
+];
+
 describe('the whole road in the console', { skip: noChromium }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-road-'));
   const site = join(folder, 'my-site');
@@ -117,10 +122,37 @@ describe('the whole road in the console', { skip: noChromium }, () => {
     tab.assertQuiet();
   });
 
-  test('the operator blocks it, and nobody reads it any more', async () => {
+  test('every page is accessible in light and dark, and as wide as a phone', async () => {
     await tab.go('/operator');
     await button('Use the keys of this installation').click();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    const paths = [
+      ['/', '/search?q=nothing-like-it', '/explorer', '/explorer/graphql', '/explorer/receipt', '/block/1'],
+      [`/tx/${id}`, '/tag/Content-Type/text%2Fhtml', '/nowhere'],
+      ['top-up', 'top-up/coin', 'top-up/x402', 'top-up/gift', 'share', 'redeem', 'prices'].map(
+        (part) => `/wallet/${part}`,
+      ),
+      ['/wallet', '/upload', '/upload/history', '/names', '/names/mine', '/names/actions'],
+      ['', '/undernames', '/lease', '/ownership', '/details', '/history'].map(
+        (part) => `/name/${name}${part}`,
+      ),
+      operatorPages.map((part) => `/operator/${part}`),
+      ['network', 'state', 'money', 'faults', 'card', 'solana', 'mail'].map((part) => `/local/${part}`),
+    ].flat();
+    for (const path of paths) {
+      await page.setViewportSize({ width: 390, height: 844 });
+      await tab.go(path);
+      await page.waitForFunction('document.querySelector(\'[aria-busy="true"], .skeleton\') === null');
+      const width = await page.evaluate('document.documentElement.scrollWidth');
+      assert.ok(Number(width) <= 390, `${path} is ${String(width)} wide on a phone`);
+      await tab.assertAccessible();
+    }
+    tab.forgive(/404 /);
+    tab.assertQuiet();
+  });
+
+  test('the operator blocks it, and nobody reads it any more', async () => {
+    await page.setViewportSize({ width: 1440, height: 900 });
     await tab.go('/operator/moderation');
     await page.getByLabel('Id', { exact: true }).fill(id);
     await button('Block').click();

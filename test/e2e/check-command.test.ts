@@ -13,7 +13,7 @@ import { importJwk } from '../../src/wallets/arweave/rsa.ts';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
 import { eventually } from '../support/eventually.ts';
 import { chunkBody, NodeClient } from '../support/local-arweave.ts';
-import { type CommandResult, runTurnpike } from '../support/run-command.ts';
+import { type CommandResult, startCommands } from '../support/run-command.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -42,6 +42,7 @@ const chunkBytes = 262_144;
 
 describe('turnpike check', () => {
   let stack: RunningStack;
+  const commands = startCommands();
   let node: NodeClient;
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-check-'));
   const data = seededRandom(31).bytes(10 * chunkBytes);
@@ -58,12 +59,13 @@ describe('turnpike check', () => {
     node = new NodeClient(stack.urls.arweave ?? '');
   });
   after(async () => {
+    commands.stop();
     await stack?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
   const turnpike = (...args: string[]): Promise<CommandResult> =>
-    runTurnpike(args, { DATA_DIR: stack.dataDir });
+    commands.run(args, { DATA_DIR: stack.dataDir });
   const checked = async (
     id: string,
     ...more: string[]

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
-import { type CommandResult, runCommand, runTurnpike } from '../support/run-command.ts';
+import { type CommandResult, runCommand, startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 interface Deployed {
@@ -23,6 +23,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 describe('turnpike deploy', () => {
   let stack: RunningStack;
+  const commands = startCommands();
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-deploy-'));
   const site = join(folder, 'site');
   const { solana, ethereum, arweave } = localWallets(3);
@@ -42,13 +43,14 @@ describe('turnpike deploy', () => {
     assert.equal(bought.code, 0, bought.error);
   });
   after(async () => {
+    commands.stop();
     await stack?.stop();
     rmSync(folder, { recursive: true, force: true });
   });
 
   /** Keys come from the environment, as in CI: the owner of the name pays. */
   function turnpike(...args: string[]): Promise<CommandResult> {
-    return runTurnpike(args, { DATA_DIR: stack.dataDir, TURNPIKE_WALLET: JSON.stringify(owner.bytes) });
+    return commands.run(args, { DATA_DIR: stack.dataDir, TURNPIKE_WALLET: JSON.stringify(owner.bytes) });
   }
   const deployed = async (...args: string[]): Promise<Deployed> => {
     const { code, out, error } = await turnpike('deploy', site, '--json', ...args);

@@ -4,11 +4,12 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type CommandResult, runTurnpike } from '../support/run-command.ts';
+import { type CommandResult, startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 describe('turnpike name', () => {
   let stack: RunningStack;
+  const commands = startCommands();
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-name-'));
   const wallet = join(folder, 'wallet.json');
   const owner = join(folder, 'owner.json');
@@ -16,6 +17,7 @@ describe('turnpike name', () => {
     stack = await startStack();
   });
   after(async () => {
+    commands.stop();
     await stack.stop();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -23,7 +25,7 @@ describe('turnpike name', () => {
   /** Runs the program as a person does, told where the stack listens. */
   function turnpike(...args: string[]): Promise<CommandResult> {
     const port = (name: string) => new URL(stack.urls[name] ?? '').port;
-    return runTurnpike(args, {
+    return commands.run(args, {
       DATA_DIR: stack.dataDir,
       PAYMENT_PORT: port('payment'),
       UPLOAD_PORT: port('upload'),

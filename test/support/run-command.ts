@@ -1,6 +1,7 @@
 /** A command run to its end, as a person or a script runs it. */
-import { type SpawnOptions, spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { fork, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
 
 export interface CommandResult {
   readonly code: number | null;
@@ -36,4 +37,34 @@ export function runTurnpike(
     cwd: resolve(import.meta.dirname, '../..'),
     env: { ...process.env, ...environment },
   });
+}
+
+export interface Commands {
+  /** As `runTurnpike`. One at a time: the next waits for the one before. */
+  run(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult>;
+  stop(): void;
+}
+
+/** For tests of many commands: one process runs them all. Ctrl-C, pipes and starts want a process each. */
+export function startCommands(): Commands {
+  const worker = fork(join(import.meta.dirname, 'command-worker.ts'), {
+    cwd: resolve(import.meta.dirname, '../..'),
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    run(args, environment) {
+      const turn = last.then(async (): Promise<CommandResult> => {
+        const gone = once(worker, 'exit').then(() => {
+          throw new Error(`the process ended that ran "turnpike ${args.join(' ')}"`);
+        });
+        const answered = once(worker, 'message').then(([result]) => result as CommandResult);
+        worker.send({ args, environment });
+        return await Promise.race([answered, gone]);
+      });
+      last = turn.catch(() => {});
+      return turn;
+    },
+    stop: () => worker.kill(),
+  };
 }

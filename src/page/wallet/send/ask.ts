@@ -4,11 +4,13 @@ import { messageIn, ServiceError } from '../../services/console.ts';
 const timeoutMs = 20_000;
 
 export async function askChain(url: string, init: RequestInit = {}): Promise<string> {
-  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }).catch(
-    (error: unknown) => {
-      throw new ServiceError(0, error instanceof Error ? error.message : String(error));
-    },
-  );
+  const answer = await fetch(url, {
+    cache: 'no-store',
+    ...init,
+    signal: AbortSignal.timeout(timeoutMs),
+  }).catch((error: unknown) => {
+    throw new ServiceError(0, error instanceof Error ? error.message : String(error));
+  });
   const text = await answer.text();
   if (!answer.ok) throw new ServiceError(answer.status, messageIn(text));
   return text;
