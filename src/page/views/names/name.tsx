@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { isArnsName, isArweaveId, isTtl } from '../../../formats/solana/name-rules.ts';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Card, Columns, Fact, Facts } from '../../kit/card.tsx';
-import { Form, NumberField, TextField } from '../../kit/form.tsx';
+import { Form } from '../../kit/form.tsx';
 import { formatCount, formatDuration, formatTime } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
@@ -27,6 +27,7 @@ import { LeaseTab } from './lease.tsx';
 import { OwnershipTab } from './ownership.tsx';
 import { ownerWanted } from './ownership-of.ts';
 import { propose } from './proposal.ts';
+import { RecordFields } from './record-fields.tsx';
 import { completedOf } from './search.tsx';
 import { UndernamesTab } from './undernames.tsx';
 
@@ -318,21 +319,7 @@ function SetTarget({ now, root, proposed }: SetTargetProps) {
           });
         }}
       >
-        <TextField
-          label={words.targetLabel}
-          value={target}
-          onInput={(text) => setTarget(text.trim())}
-          mono
-          hint={words.targetHint}
-          error={isWrong ? texts.names.search.notAnId : undefined}
-        />
-        <NumberField
-          label={words.ttlLabel}
-          value={ttl}
-          onInput={setTtl}
-          hint={words.ttlHint}
-          error={isTtlWrong ? words.ttlWrong : undefined}
-        />
+        <RecordFields {...{ target, setTarget, ttl, setTtl, isTtlWrong }} isTargetWrong={isWrong} />
         <div class="actions">
           <Button
             kind="primary"

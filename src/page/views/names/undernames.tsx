@@ -4,7 +4,7 @@ import { isArweaveId, isTtl, isUndername } from '../../../formats/solana/name-ru
 import { Button } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
-import { Form, NumberField, TextField } from '../../kit/form.tsx';
+import { Form, TextField } from '../../kit/form.tsx';
 import { formatCount, formatDuration } from '../../kit/format.ts';
 import { Empty } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
@@ -14,6 +14,7 @@ import { texts } from '../../texts.ts';
 import { isSolanaAddress } from './addresses.ts';
 import { ownerWanted } from './ownership-of.ts';
 import { propose } from './proposal.ts';
+import { RecordFields } from './record-fields.tsx';
 
 const { name: words } = texts.names;
 const ownTtl = 900;
@@ -173,21 +174,7 @@ function EditRecord({ now, record, close }: EditProps<NameRecord | undefined>) {
             error={isNameWrong ? words.undernameWrong : isTaken ? words.undernameTaken : undefined}
           />
         )}
-        <TextField
-          label={words.targetLabel}
-          value={target}
-          onInput={(text) => setTarget(text.trim())}
-          mono
-          hint={words.targetHint}
-          error={isTargetWrong ? texts.names.search.notAnId : undefined}
-        />
-        <NumberField
-          label={words.ttlLabel}
-          value={ttl}
-          onInput={setTtl}
-          hint={words.ttlHint}
-          error={isTtlWrong ? words.ttlWrong : undefined}
-        />
+        <RecordFields {...{ target, setTarget, ttl, setTtl, isTtlWrong }} isTargetWrong={isTargetWrong} />
         <div class="actions actions-end">
           <Button onClick={close}>{texts.kit.cancel}</Button>
           <Button kind="primary" submit disabled={isWrong}>
