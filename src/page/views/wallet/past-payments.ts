@@ -1,9 +1,9 @@
 /** A payment of the service's list in words, and the list as a chart. */
 import { formatCoin } from '../../kit/format.ts';
 import type { PastPayment } from '../../services/payment.ts';
+import { tokenFacts } from '../../services/tokens.ts';
 import { texts } from '../../texts.ts';
 import { formatMoney } from './amounts.ts';
-import { tokenFacts } from './tokens.ts';
 
 export interface DescribedPayment {
   readonly how: string;
