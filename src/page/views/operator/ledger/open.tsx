@@ -1,0 +1,261 @@
+/** What needs a person: refunds, unclear and failed payments, names. */
+import { useState } from 'preact/hooks';
+import type {
+  FailedChainPayment,
+  OpenMatters,
+  OwedRefund,
+  UnclearPayment,
+} from '../../../../formats/admin-answers.ts';
+import { Button } from '../../../kit/button.tsx';
+import { Card } from '../../../kit/card.tsx';
+import { confirmAction, Dialog } from '../../../kit/dialog.tsx';
+import { Form, TextField } from '../../../kit/form.tsx';
+import { clampText, formatCount } from '../../../kit/format.ts';
+import { Loaded, useLoad } from '../../../kit/load.tsx';
+import { type Column, Table } from '../../../kit/table.tsx';
+import { Amount, Badge, Id, Time } from '../../../kit/value.tsx';
+import { askPayment } from '../../../services/operator/ask.ts';
+import { texts } from '../../../texts.ts';
+import { isTransactionHash } from '../ids.ts';
+import { amountText } from '../money.ts';
+import { useAction } from '../use-action.ts';
+import { accountHref, everyMs } from './place.ts';
+
+const words = texts.operator.ledger;
+
+export function OpenPart() {
+  const open = useLoad(() => askPayment<OpenMatters>('GET', 'ledger/open'), [], { everyMs });
+  const action = useAction();
+  const [settling, setSettling] = useState<UnclearPayment | undefined>(undefined);
+  const end = async (path: string, body: object, done: string): Promise<string> => {
+    await askPayment('POST', path, body);
+    open.again();
+    return done;
+  };
+  const refunded = async (refund: OwedRefund): Promise<void> => {
+    const amount = amountText(String(refund.amount), refund.currency);
+    const question = {
+      title: words.refundedTitle,
+      text: words.refundedText(amount),
+      confirm: words.refunded,
+    };
+    if (!(await confirmAction(question))) return;
+    action.run(() => end('ledger/refunded', { quoteId: refund.quoteId }, words.refundedDone));
+  };
+  const voided = async (id: string, confirm: string): Promise<void> => {
+    const question = { title: words.voidTitle, text: words.voidText, confirm, danger: true };
+    if (await confirmAction(question)) action.run(() => end('ledger/void', { id }, words.voidDone));
+  };
+  return (
+    <Loaded of={open}>
+      {({ refunds, payments, chainPayments, names }) => (
+        <>
+          <Card title={words.unclear} tone={payments.length > 0 ? 'warn' : 'neutral'}>
+            {payments.length > 0 && <p class="soft">{words.unclearNote}</p>}
+            <Table
+              caption={words.unclear}
+              rows={payments}
+              rowKey={({ id }) => id}
+              empty={<p class="soft">{words.unclearEmpty}</p>}
+              columns={[
+                ...unclearColumns,
+                {
+                  id: 'act',
+                  head: '',
+                  align: 'end',
+                  cell: (payment) => (
+                    <span class="actions">
+                      <Button small onClick={() => setSettling(payment)}>
+                        {words.settle}
+                      </Button>
+                      <Button
+                        small
+                        kind="danger"
+                        busy={action.busy}
+                        onClick={() => void voided(payment.id, words.void)}
+                      >
+                        {words.void}
+                      </Button>
+                    </span>
+                  ),
+                },
+              ]}
+            />
+          </Card>
+          <Card title={words.chainPayments} tone={chainPayments.length > 0 ? 'warn' : 'neutral'}>
+            {chainPayments.length > 0 && <p class="soft">{words.chainPaymentsNote}</p>}
+            <Table
+              caption={words.chainPayments}
+              rows={chainPayments}
+              rowKey={({ id }) => id}
+              empty={<p class="soft">{words.chainPaymentsEmpty}</p>}
+              columns={[
+                ...chainColumns,
+                {
+                  id: 'act',
+                  head: '',
+                  align: 'end',
+                  cell: ({ id }) => (
+                    <Button
+                      small
+                      kind="danger"
+                      busy={action.busy}
+                      onClick={() => void voided(id, words.closeIt)}
+                    >
+                      {words.closeIt}
+                    </Button>
+                  ),
+                },
+              ]}
+            />
+          </Card>
+          <Card title={words.refunds} tone={refunds.some(({ givenUp }) => givenUp) ? 'warn' : 'neutral'}>
+            <Table
+              caption={words.refunds}
+              rows={refunds}
+              rowKey={({ quoteId }) => quoteId}
+              empty={<p class="soft">{words.refundsEmpty}</p>}
+              columns={[
+                ...refundColumns,
+                {
+                  id: 'act',
+                  head: '',
+                  align: 'end',
+                  cell: (refund) =>
+                    refund.givenUp && (
+                      <Button small busy={action.busy} onClick={() => void refunded(refund)}>
+                        {words.refunded}
+                      </Button>
+                    ),
+                },
+              ]}
+            />
+          </Card>
+          <Card title={words.names}>
+            <Table
+              caption={words.names}
+              rows={names}
+              rowKey={({ reference }) => reference}
+              empty={<p class="soft">{words.namesEmpty}</p>}
+              columns={[
+                {
+                  id: 'name',
+                  head: words.name,
+                  wide: true,
+                  cell: ({ name }) => <a href={`/name/${encodeURIComponent(name)}`}>{name}</a>,
+                },
+                {
+                  id: 'payer',
+                  head: words.payer,
+                  cell: ({ payer }) => <Id value={payer} href={accountHref(payer)} />,
+                },
+              ]}
+            />
+          </Card>
+          {settling !== undefined && (
+            <SettleDialog
+              onClose={() => setSettling(undefined)}
+              settle={(transaction) => {
+                const { id } = settling;
+                setSettling(undefined);
+                action.run(() => end('ledger/settle', { id, transaction }, words.settleDone));
+              }}
+            />
+          )}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const unclearColumns: readonly Column<UnclearPayment>[] = [
+  {
+    id: 'wallet',
+    head: words.wallet,
+    cell: ({ address }) => <Id value={address} href={accountHref(address)} />,
+  },
+  { id: 'payer', head: words.payer, cell: ({ payer }) => <Id value={payer} /> },
+  {
+    id: 'network',
+    head: words.network,
+    cell: ({ network }) => <bdi class="foreign">{clampText(network, 60)}</bdi>,
+  },
+  { id: 'amount', head: words.amount, align: 'end', cell: ({ value }) => amountText(value, 'usdc') },
+  { id: 'credits', head: words.credits, align: 'end', cell: ({ winc }) => <Amount winc={BigInt(winc)} /> },
+  { id: 'since', head: words.since, cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+const chainColumns: readonly Column<FailedChainPayment>[] = [
+  { id: 'tx', head: words.transaction, cell: ({ transactionId }) => <Id value={transactionId} /> },
+  {
+    id: 'reason',
+    head: words.reason,
+    wide: true,
+    cell: ({ reason }) => <bdi class="foreign">{clampText(reason, 300)}</bdi>,
+  },
+  {
+    id: 'amount',
+    head: words.amount,
+    align: 'end',
+    cell: ({ quantity, token }) => amountText(quantity, token),
+  },
+  { id: 'payer', head: words.payer, cell: ({ sender }) => <Id value={sender} /> },
+  { id: 'since', head: words.since, cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+const refundColumns: readonly Column<OwedRefund>[] = [
+  { id: 'quote', head: words.quote, cell: ({ quoteId }) => <Id value={quoteId} /> },
+  {
+    id: 'wallet',
+    head: words.wallet,
+    wide: true,
+    cell: ({ address }) => <Id value={address} href={accountHref(address)} />,
+  },
+  {
+    id: 'amount',
+    head: words.amount,
+    align: 'end',
+    cell: ({ amount, currency }) => amountText(String(amount), currency),
+  },
+  { id: 'tries', head: words.tries, align: 'end', cell: ({ tries }) => formatCount(tries) },
+  {
+    id: 'state',
+    head: words.state,
+    cell: ({ givenUp }) => (
+      <Badge tone={givenUp ? 'bad' : 'info'}>{givenUp ? words.byHand : words.triedAgain}</Badge>
+    ),
+  },
+  { id: 'since', head: words.since, cell: ({ since }) => <Time at={since} /> },
+];
+
+function SettleDialog({ onClose, settle }: { onClose(): void; settle(transaction: string): void }) {
+  const [transaction, setTransaction] = useState('');
+  const [error, setError] = useState<string | undefined>(undefined);
+  const submit = (): void => {
+    if (isTransactionHash(transaction.trim())) settle(transaction.trim());
+    else setError(words.settleBad);
+  };
+  return (
+    <Dialog open title={words.settleTitle} onClose={onClose}>
+      <p>{words.settleText}</p>
+      <Form onSubmit={submit}>
+        <TextField
+          label={words.settleLabel}
+          value={transaction}
+          onInput={setTransaction}
+          hint={words.settleHint}
+          error={error}
+          mono
+          focused
+          maxLength={80}
+        />
+        <div class="actions actions-end">
+          <Button onClick={onClose}>{texts.kit.cancel}</Button>
+          <Button submit kind="primary">
+            {words.settle}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
