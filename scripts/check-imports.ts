@@ -11,6 +11,7 @@ const below = [
   'credits',
   'pricing',
   'registry',
+  'events',
   'outside',
   'wallets',
   'formats',
@@ -27,9 +28,10 @@ export const allowed: Record<string, string[]> = {
   storage: ['formats', 'kernel', 'config'],
   wallets: ['formats'],
   outside: ['formats', 'kernel', 'config'],
+  events: ['outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   pricing: ['outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
-  credits: ['pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
-  payments: ['credits', 'pricing', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
+  credits: ['pricing', 'events', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
+  payments: ['credits', 'pricing', 'events', 'outside', 'wallets', 'formats', 'kernel', 'storage', 'config'],
   registry: ['outside', 'wallets', 'formats', 'kernel', 'config'],
   fork: ['delivery', 'outside', 'formats', 'wallets', 'kernel', 'storage', 'config'],
   localnet: ['fork', 'outside', 'formats', 'wallets', 'kernel', 'storage', 'config'],
@@ -53,6 +55,7 @@ export const allowed: Record<string, string[]> = {
  */
 export const floors: Record<string, string[][]> = {
   payments: [['newest.ts'], ['card', 'chain', 'x402']],
+  events: [['migrations.ts', 'event-log.ts'], ['feed.ts']],
   credits: [['errors.ts'], ['credits.ts'], ['ledger', 'signatures']],
   payment: [
     ['answers.ts', 'countries.ts', 'errors.ts', 'metrics.ts', 'promo-query.ts', 'referer.ts', 'schemas.ts'],

@@ -1,3 +1,4 @@
+import { eventMigrations } from '../events/migrations.ts';
 import { pricingMigrations } from '../pricing/catalogue/migrations.ts';
 import type { Migration } from '../storage/sql/sql.ts';
 import { signatureMigrations } from './signatures/migrations.ts';
@@ -73,4 +74,5 @@ export const creditsMigrations: readonly Migration[] = [
     up: `CREATE INDEX credits_entries_payments ON credits_entries (sequence) WHERE payment IS NOT NULL;`,
   },
   ...signatureMigrations,
+  ...eventMigrations,
 ];

@@ -13,6 +13,7 @@
  *
  * Where the items of pruned records lie is kept for ever, in few bytes: see `places.ts`.
  */
+import { eventMigrations } from '../../events/migrations.ts';
 import type { Migration } from '../../storage/sql/sql.ts';
 
 export const migrations: readonly Migration[] = [
@@ -180,4 +181,5 @@ ALTER TABLE bundles ADD COLUMN again BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE bundles ADD COLUMN pruned_count BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE bundles ADD COLUMN last_pruned_at BIGINT;`,
   },
+  ...eventMigrations,
 ];
