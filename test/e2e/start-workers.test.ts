@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { freePort } from '../support/free-port.ts';
-import { until } from '../support/local-gateway.ts';
+import { makeTransaction, until } from '../support/local-gateway.ts';
 import { startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -17,7 +17,7 @@ describe('turnpike start gateway --workers 2', () => {
   /** Sells names, and has the ledger that they are on; its router reads from the gateway. */
   let names: RunningStack;
   const commands = startCommands();
-  const MODERATION_ADMIN_TOKEN = 'a token of the router';
+  const MODERATION_ADMIN_TOKEN = 'token-of-the-router';
   before(async () => {
     const port = String(await freePort());
     const ADMIN_API_KEY = 'the same for both of them';
@@ -80,7 +80,16 @@ describe('turnpike start gateway --workers 2', () => {
     const wallet = await turnpike('wallet', 'address', file('wallet.json'));
     await turnpike('ledger', 'credit', wallet, '20', '--id', 'names');
     await turnpike('name', 'key', file('owner.json'));
-    const [first, second] = [`${'A'.repeat(42)}A`, `${'B'.repeat(42)}A`] as const;
+    const node = stack.urls.arweave ?? '';
+    const stored = async (text: string): Promise<string> => {
+      const { transaction, post } = await makeTransaction(node, Buffer.from(text), []);
+      await post();
+      await (await request(`${node}/mine`)).body.dump();
+      const id = transaction.id.toString('base64url');
+      await until('it is there', async () => (await ask(`/raw/${id}`)).text === text);
+      return id;
+    };
+    const [first, second] = [await stored('first'), await stored('second')];
     await turnpike('name', 'buy', 'over-there', '--target', first, ...keys);
     const shown = async (): Promise<string> => {
       const told = await Promise.all(Array.from({ length: 16 }, () => ask('/gw/resolver/over-there')));
@@ -108,7 +117,7 @@ describe('turnpike start gateway --workers 2', () => {
       return answer.statusCode;
     };
     const change = [{ name: 'over-there', undername: '@' }];
-    assert.deepEqual([await tell(MODERATION_ADMIN_TOKEN, change), await tell('wrong', change)], [200, 401]);
+    assert.deepEqual([await tell(MODERATION_ADMIN_TOKEN, change), await tell('wrong', change)], [200, 403]);
     assert.equal(await tell(MODERATION_ADMIN_TOKEN, [{ name: 'Not A Name' }]), 400);
   });
 

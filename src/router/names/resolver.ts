@@ -103,7 +103,10 @@ export class NameResolver {
       const age = ageOf(known, now);
       const life = this.#lifeMs(label, known);
       if (age < life) return this.#answer(label, known, false);
-      if ((!this.#isUnsettled(label, known.resolvedAt) && age < life + revalidateMs) || (age < errorMs && this.#untold.has(label))) {
+      if (
+        (!this.#isUnsettled(label, known.resolvedAt) && age < life + revalidateMs) ||
+        (age < errorMs && this.#untold.has(label))
+      ) {
         void this.#ask(label).catch(() => {});
         return this.#answer(label, known, true);
       }
@@ -214,7 +217,10 @@ export class NameResolver {
       this.#dropped.delete(label);
       keep?.save(label, kept);
     } else if (verdict.kind === 'absent') {
-      this.#absent.set(label, this.#now() + (this.#isUnsettled(label, this.#now()) ? unsettledMs : negativeMs));
+      this.#absent.set(
+        label,
+        this.#now() + (this.#isUnsettled(label, this.#now()) ? unsettledMs : negativeMs),
+      );
       this.#drop(label);
     } else {
       // What was known of it is what they refuse now.
