@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { memberOf, tryParseJson } from '../formats/json.ts';
 import { messageOf } from '../kernel/errors.ts';
-import type { HttpAnswer, HttpClient } from './http.ts';
+import { type HttpAnswer, type HttpClient, OutsideUnavailable } from './http.ts';
 
 export type ShownName =
   | {
@@ -49,8 +49,14 @@ async function ask(
   try {
     return read(await client.call(url, { method, timeoutMs, maxBytes: maxAnswerBytes }));
   } catch (error) {
-    return { state: 'silent', problem: messageOf(error) };
+    return { state: 'silent', problem: problemOf(error) };
   }
+}
+
+/** Who it is stands beside it. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof OutsideUnavailable)) return messageOf(error);
+  return error.isTimeout ? 'did not answer in time' : 'did not answer';
 }
 
 function read({ status, headers, body }: HttpAnswer): ShownName {

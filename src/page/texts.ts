@@ -1240,15 +1240,13 @@ export const texts = {
         caption: 'Gateways and what each shows',
         gateway: 'Gateway',
         shows: 'Shows',
-        again: 'Asks again',
-        againIn: (time: string) => `in ${time}`,
-        now: 'now',
-        notTold: 'does not say',
+        again: (time: string) => `asks again in ${time}`,
+        againNow: 'asks again now',
         state: { current: 'up to date', stale: 'older', silent: 'no answer' },
         all: (count: number) =>
           count === 1 ? 'The gateway is up to date.' : `All ${count} gateways are up to date.`,
         behind: (count: number, total: number) =>
-          `${count} of ${total} ${total === 1 ? 'gateway shows' : 'gateways show'} something older.`,
+          `${count} of ${total === 1 ? '1 gateway' : `${total} gateways`} ${count === 1 ? 'shows' : 'show'} something older.`,
         silent: (count: number) => (count === 1 ? '1 does not answer.' : `${count} do not answer.`),
         none: 'The service knows no gateway',
         noneNote: 'NAME_GATEWAYS tells the service which gateways to ask.',

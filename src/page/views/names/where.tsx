@@ -30,12 +30,14 @@ export function WhereTab({ now: { name, records } }: { readonly now: NameNow }) 
     <Card title={words.title}>
       <p class="soft">{words.note}</p>
       {undernames.length > 1 && (
-        <Select
-          label={words.label}
-          value={undername}
-          onChange={setUndername}
-          options={undernames.map((value) => ({ value, label: labelOf(name, value) }))}
-        />
+        <div class="names-which">
+          <Select
+            label={words.label}
+            value={undername}
+            onChange={setUndername}
+            options={undernames.map((value) => ({ value, label: labelOf(name, value) }))}
+          />
+        </div>
       )}
       <Loaded of={load} skeleton={<Skeleton lines={4} />}>
         {(found) =>
@@ -91,27 +93,28 @@ function Gateways({ views }: { readonly views: readonly GatewayView[] }) {
       rowKey={({ gateway }) => gateway}
       empty={<Empty title={words.none}>{words.noneNote}</Empty>}
       columns={[
-        { id: 'gateway', head: words.gateway, cell: ({ gateway }) => <bdi class="foreign">{gateway}</bdi> },
+        {
+          id: 'gateway',
+          head: words.gateway,
+          cell: ({ gateway }) => <bdi class="names-gateway">{gateway}</bdi>,
+        },
         { id: 'shows', head: words.shows, wide: true, cell: (view) => <Shown view={view} /> },
-        { id: 'again', head: words.again, cell: ({ secondsLeft, state }) => againText(secondsLeft, state) },
       ]}
     />
   );
 }
 
-function Shown({ view: { state, target, problem } }: { readonly view: GatewayView }) {
+function Shown({ view: { state, target, problem, secondsLeft } }: { readonly view: GatewayView }) {
   return (
-    <>
-      <Badge tone={tones[state]}>{words.state[state]}</Badge>{' '}
+    <div class="names-shown">
+      <Badge tone={tones[state]}>{words.state[state]}</Badge>
       {target !== null && <Id value={target} href={`/tx/${target}`} />}
       {target === null && state !== 'silent' && <span class="soft">{nothing}</span>}
       {problem !== undefined && <bdi class="soft foreign">{problem}</bdi>}
-    </>
+      {secondsLeft !== undefined && <span class="soft">{againText(secondsLeft)}</span>}
+    </div>
   );
 }
 
-function againText(secondsLeft: number | undefined, state: GatewayView['state']): string {
-  if (state === 'silent') return '–';
-  if (secondsLeft === undefined) return words.notTold;
-  return secondsLeft === 0 ? words.now : words.againIn(formatDuration(secondsLeft * 1_000));
-}
+const againText = (secondsLeft: number): string =>
+  secondsLeft === 0 ? words.againNow : words.again(formatDuration(secondsLeft * 1_000));
