@@ -113,6 +113,11 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         log: logOf('payment'),
         ledger: await ledger.open(),
         gatewayUrl: publicGatewayUrl(),
+        nameReaders: {
+          gateway: () => gateway.made,
+          router: () => router.made,
+          gatewayUrl: publicGatewayUrl,
+        },
       });
     },
     // The local provider is told where its webhooks go; Stripe's are set in its dashboard.

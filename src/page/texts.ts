@@ -1125,6 +1125,11 @@ export const texts = {
       signTransaction: 'Sign the transaction',
       signSoon:
         'Sign soon: Solana takes this transaction for about a minute. After that your credits come back.',
+      signInTime: (until: string) =>
+        `Solana takes this transaction for about a minute. If that is too short, you get a new one to sign, until ${until}.`,
+      signAgain: 'The signature came too late. Nothing is lost: this is a new transaction, sign it.',
+      walletChanged:
+        'Your wallet changed the transaction, so the service could not take it. This one is signed by the service and cannot be changed: your wallet may warn that somebody else signed first.',
       gone: 'The time to sign has passed. Your credits come back by themselves; then start again.',
       backBy: (when: string) => `Your credits are back at ${when} at the latest.`,
       bookkeeping: (count: number) =>
@@ -1225,7 +1230,29 @@ export const texts = {
         lease: 'Lease',
         ownership: 'Owner',
         details: 'Details',
+        where: 'Gateways',
         history: 'History',
+      },
+      where: {
+        title: 'What gateways show',
+        note: 'Each gateway remembers a name for as long as its record says, then asks the chain again. A gateway that shows something older catches up by itself.',
+        label: 'Name or undername',
+        caption: 'Gateways and what each shows',
+        gateway: 'Gateway',
+        shows: 'Shows',
+        again: (time: string) => `asks again in ${time}`,
+        againNow: 'asks again now',
+        state: { current: 'up to date', stale: 'older', silent: 'no answer' },
+        all: (count: number) =>
+          count === 1 ? 'The gateway is up to date.' : `All ${count} gateways are up to date.`,
+        behind: (count: number, total: number) =>
+          `${count} of ${total === 1 ? '1 gateway' : `${total} gateways`} ${count === 1 ? 'shows' : 'show'} something older.`,
+        silent: (count: number) => (count === 1 ? '1 does not answer.' : `${count} do not answer.`),
+        none: 'The service knows no gateway',
+        noneNote: 'NAME_GATEWAYS tells the service which gateways to ask.',
+        unsupported: 'This service does not say what gateways show.',
+        chainSays: 'The chain says',
+        askAgain: 'Ask again',
       },
       freeNote: 'Nobody owns this name.',
       buyIt: 'Buy it',

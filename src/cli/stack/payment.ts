@@ -12,6 +12,7 @@ import { createPaymentSurface } from '../../payment/surface.ts';
 import { createX402Part } from '../../payment/x402/part.ts';
 import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { version } from '../version.ts';
+import { NameListeners, type NameReaders } from './name-listeners.ts';
 import { openNameRegistry } from './name-registry.ts';
 import type { Ledger } from './shared-ledger.ts';
 import type { SurfaceNeeds } from './surface-needs.ts';
@@ -20,6 +21,8 @@ interface PaymentNeeds extends SurfaceNeeds {
   readonly ledger: Ledger;
   /** Where readers find what is stored here. */
   readonly gatewayUrl: string;
+  /** Who shows names, of this process or elsewhere. */
+  readonly nameReaders: NameReaders;
 }
 
 /** Card, x402 and names are plugged into it. */
@@ -84,6 +87,7 @@ async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Pr
   await network.solana?.fund(key.address);
   const opened = openNameRegistry(config, network.solanaRpcUrls());
   if (opened === undefined) throw new StartupError('SOLANA_RPC_URL must be set, or NAMES_ENABLED to false');
+  const told = new NameListeners(config, needs.keys, needs.nameReaders);
   const names = createNames(config, {
     ...opened,
     log: log.child({ part: 'names' }),
@@ -93,13 +97,15 @@ async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Pr
     pricing,
     signatures,
     key,
+    listeners: told.listeners,
+    gateways: () => told.gateways(),
     ...(cards !== undefined && { cards }),
   });
   return {
     ...names,
     async stop() {
       await names.stop();
-      await opened.chain.close();
+      await Promise.all([opened.chain.close(), told.close()]);
     },
   };
 }
