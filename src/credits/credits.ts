@@ -36,8 +36,8 @@ export type CreditReason = (typeof creditReasons)[number];
 export const clawbackReasons = ['chargeback', 'card_refund'] as const;
 export type ClawbackReason = (typeof clawbackReasons)[number];
 
-/** What was bought. */
-export const spendReasons = ['upload', 'arns_purchase_order', 'arns_action'] as const;
+/** What was bought, or that what was bought goes back to where it was paid from (`payments/returns`). */
+export const spendReasons = ['upload', 'arns_purchase_order', 'arns_action', 'payment_return'] as const;
 export type SpendReason = (typeof spendReasons)[number];
 
 /**

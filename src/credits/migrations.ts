@@ -73,6 +73,11 @@ export const creditsMigrations: readonly Migration[] = [
     id: 'credits-004-payments',
     up: `CREATE INDEX credits_entries_payments ON credits_entries (sequence) WHERE payment IS NOT NULL;`,
   },
+  {
+    // With the payments, what came into an account: see `ledger/lots.ts`.
+    id: 'credits-007-excess',
+    up: `CREATE INDEX credits_entries_excess ON credits_entries (account, sequence) WHERE reason = 'arns_excess_payment';`,
+  },
   ...signatureMigrations,
   ...eventMigrations,
 ];

@@ -18,6 +18,9 @@ import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
+import type { AcceptedToken } from '../payments/chain/chain.ts';
+import { createCreditReturns, returnRules } from '../payments/returns/credit-returns.ts';
+import { createWaysBack, type WaysWorld } from '../payments/returns/ways/ways.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { parseToken } from '../pricing/tokens.ts';
 import type { Sql } from '../storage/sql/sql.ts';
@@ -32,10 +35,12 @@ import { defaultCountries } from './countries.ts';
 import { tokenNotSupported } from './errors.ts';
 import type { Gifts } from './gifts.ts';
 import { type PaymentMetrics, paymentMetrics } from './metrics.ts';
+import { createReturnsPart, returnMetrics } from './returns/part.ts';
 import { answerFailures, translated } from './route-failures.ts';
 import { accountApprovalsRoutes, approvalsOfPair } from './routes/account-approvals.ts';
 import { accountFreeRoute, type FreeBytes } from './routes/account-free.ts';
 import { accountPaymentsRoute } from './routes/account-payments.ts';
+import { returnTerms } from './routes/account-returns.ts';
 import { adminLedgerRoutes } from './routes/admin/ledger.ts';
 import { adminPaymentsRoutes } from './routes/admin/payments.ts';
 import { accountBalanceRoutes, balanceRoutes } from './routes/balance.ts';
@@ -57,6 +62,8 @@ export interface PaymentDeps {
   /** Wallets that nothing is sold or given to; none unless given. */
   readonly refuses?: ((address: string) => boolean) | undefined;
   readonly chains: ChainWorld;
+  /** What returns of unused credits are sent with; without it none are made here. */
+  readonly waysBack?: Omit<WaysWorld, 'tokens' | keyof ChainWorld>;
   readonly version: string;
   /** What the operator's routes want. */
   readonly adminKey: string;
@@ -81,15 +88,15 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
   return createSurface('payment', () => {
     const metrics = deps.metrics ?? new Metrics();
     const counters = paymentMetrics(metrics, deps.pricing, deps.credits);
-    const chain = createChainPart(config, {
-      ...deps,
-      tokens: acceptedTokens(config, deps.chains),
-      metrics: counters,
-    });
+    const tokens = acceptedTokens(config, deps.chains);
+    const chain = createChainPart(config, { ...deps, tokens, metrics: counters });
     const server = createServer(config, deps, metrics);
     const { sql, credits, names } = deps;
     const books = new Bookkeeping({ sql, credits, keptNames: names?.keptNames });
-    const parts: Part[] = [chain, ...(deps.parts ?? []), ledgerPart(config, deps, books, counters)];
+    const parts: Part[] = [
+      ...[chain, ...(deps.parts ?? []), ...returnsParts(config, deps, tokens, metrics)],
+      ledgerPart(config, deps, books, counters),
+    ];
     const { routes: adminRoutes, ...admin } = createAdmin({
       ...{ surface: 'payment', version: deps.version, config, key: deps.adminKey, log: deps.log },
       parts: () => parts,
@@ -113,6 +120,7 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
         gateway: deps.gateways[0] ?? '',
         gateways: deps.gateways,
         freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+        ...(config.RETURN_WINDOW_DAYS > 0 && { returns: returnTerms(returnRules(config)) }),
         boundSignatures: deps.signatures.requireBound ? 'required' : 'optional',
       }),
     };
@@ -121,6 +129,20 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
     server.mount((app) => rootRoutes(app, routes));
     return { server, parts };
   });
+}
+
+function returnsParts(
+  config: Config,
+  { sql, credits, log, auth, signatures, chains, waysBack }: PaymentDeps,
+  tokens: ReadonlyMap<string, AcceptedToken>,
+  metrics: Metrics,
+): Part[] {
+  if (waysBack === undefined) return [];
+  const { arweaveNodes, solanaRpcUrls = [], arioMint } = chains;
+  const ways = createWaysBack(config, { ...waysBack, tokens, arweaveNodes, solanaRpcUrls, arioMint });
+  const onMoved = returnMetrics(metrics, sql);
+  const returns = createCreditReturns(returnRules(config), { sql, credits, log, ways, onMoved });
+  return [createReturnsPart({ sql, returns, auth, signatures })];
 }
 
 /** What the ledger needs done from time to time. */
@@ -166,6 +188,7 @@ async function paymentFigures({ sql, names }: PaymentDeps, books: Bookkeeping): 
     refundsOwed: open.refunds.length,
     refundsGivenUp: open.refunds.filter(({ givenUp }) => givenUp).length,
     x402Unclear: open.payments.length,
+    returnsByHand: open.returns.length,
     chainPaymentsPending: await count("payment_chain_transactions WHERE state = 'pending'"),
     chainPaymentsFailed: open.chainPayments.length,
     giftsWaiting: (await books.gifts()).length,

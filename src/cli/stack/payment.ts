@@ -1,4 +1,5 @@
 /** The payment server as it is put together here. Loaded when it is made. */
+import type { Config } from '../../config/config.ts';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Surface } from '../../kernel/part.ts';
@@ -10,6 +11,8 @@ import { createCardPart, noCardPart } from '../../payment/card/part.ts';
 import { createGifts } from '../../payment/gifts.ts';
 import { createPaymentSurface } from '../../payment/surface.ts';
 import { createX402Part } from '../../payment/x402/part.ts';
+import { parseEvmKey } from '../../payments/returns/ways/ways.ts';
+import { configuredPrograms } from '../../registry/programs.ts';
 import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { version } from '../version.ts';
 import { openNameRegistry } from './name-registry.ts';
@@ -59,6 +62,17 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
       arweaveAddress: wallet.address,
       formerArweaveAddresses: await keys.formerWallets(),
       solanaAddress: solana.address,
+      arioMint: arioMint(config),
+    },
+    waysBack: {
+      cards,
+      arweaveKey: wallet,
+      solanaKey: solana,
+      evmKey: evmKey(config.RETURN_EVM_KEY ?? network.facilitator?.payeeKey),
+      x402: {
+        payTo: config.X402_PAYMENT_ADDRESS ?? network.facilitator?.payTo,
+        rpcUrls: { ...network.facilitator?.rpcUrls, ...config.X402_RPC_URLS },
+      },
     },
     version,
     adminKey: await keys.adminKey(),
@@ -74,6 +88,14 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     ],
   });
 }
+
+/** The token that names are bought with is also taken for credits. */
+const arioMint = (config: Config) =>
+  config.ARNS_PROGRAM_CLUSTER === 'custom' && config.ARNS_TOKEN_MINT === undefined
+    ? undefined
+    : configuredPrograms(config).mint;
+
+const evmKey = (text: string | undefined) => (text === undefined ? undefined : parseEvmKey(text));
 
 /** The part of the payment server that sells names. The service's Solana key buys them and pays for it. */
 async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Promise<Names> {
