@@ -33,8 +33,8 @@ export interface ReturnWorkerOptions {
 }
 
 const atOnce = 20;
-/** Longer than any question to a chain or provider takes. */
-const leaseMs = 5 * 60_000;
+/** Whoever takes longer may be overtaken, which is harmless: what is stored as sent is the same for both. */
+const leaseMs = 20_000;
 /** Before something that could not be sent is tried again. */
 const retry = { firstMs: 2_000, longestMs: 30 * 60_000 };
 const longestRecheckMs = 10 * 60_000;
