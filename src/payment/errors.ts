@@ -28,6 +28,7 @@ export const invalidPayingAddress = () => new HttpError(400, 'Invalid paying add
 export const invalidApprovedAddress = () => new HttpError(400, 'Invalid approved address');
 
 export const invalidLimit = () => new HttpError(400, 'Invalid limit: must be an integer from 1 to 100');
+export const invalidDays = () => new HttpError(400, 'Invalid days: must be an integer from 1 to 366');
 export const invalidCursor = () => new HttpError(400, 'Invalid cursor');
 
 export const missingTransactionId = () => new HttpError(400, 'Missing tx_id in request body');

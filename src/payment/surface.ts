@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
+import type { TopUpPage } from '../credits/lack.ts';
 import { readLosses } from '../credits/ledger/accounts.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import type { KeptName } from '../formats/admin-answers.ts';
@@ -26,6 +27,7 @@ import { parseToken } from '../pricing/tokens.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { readInteger } from '../storage/sql/typed-rows.ts';
 import { normalizeAddress } from '../wallets/address.ts';
+import { formsOfAddress } from '../wallets/address-forms.ts';
 import { cacheMinute, paymentCors, sendJsonText } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
 import { Bookkeeping } from './bookkeeping.ts';
@@ -37,10 +39,13 @@ import type { Gifts } from './gifts.ts';
 import { type PaymentMetrics, paymentMetrics } from './metrics.ts';
 import { createReturnsPart, returnMetrics } from './returns/part.ts';
 import { answerFailures, translated } from './route-failures.ts';
+import { accountRoute } from './routes/account.ts';
 import { accountApprovalsRoutes, approvalsOfPair } from './routes/account-approvals.ts';
 import { accountFreeRoute, type FreeBytes } from './routes/account-free.ts';
+import { accountPaymentRoute } from './routes/account-payment.ts';
 import { accountPaymentsRoute } from './routes/account-payments.ts';
 import { returnTerms } from './routes/account-returns.ts';
+import { accountUseRoutes } from './routes/account-use.ts';
 import { adminLedgerRoutes } from './routes/admin/ledger.ts';
 import { adminPaymentsRoutes } from './routes/admin/payments.ts';
 import { accountBalanceRoutes, balanceRoutes } from './routes/balance.ts';
@@ -61,6 +66,8 @@ export interface PaymentDeps {
   readonly gifts: Gifts;
   /** Wallets that nothing is sold or given to; none unless given. */
   readonly refuses?: ((address: string) => boolean) | undefined;
+  /** Told to wallets that lack credits. */
+  readonly topUpPage?: TopUpPage | undefined;
   readonly chains: ChainWorld;
   /** What returns of unused credits are sent with; without it none are made here. */
   readonly waysBack?: Omit<WaysWorld, 'tokens' | keyof ChainWorld>;
@@ -83,6 +90,8 @@ export interface PaymentDeps {
 
 const BODY_LIMIT = 1024 * 1024;
 const EXPIRE_APPROVALS_EVERY_MS = 60_000;
+/** The first run is the one that matters. */
+const UNITE_EVERY_MS = 60_000;
 
 export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface {
   return createSurface('payment', () => {
@@ -112,8 +121,10 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
       parts,
       countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
       isPlayMoney: config.WORLD === 'local',
+      proxies: config.TRUSTED_PROXY_COUNT,
       health: createHealth(config, () => parts),
-      freeBytes: deps.freeBytes ?? (async (address) => configuredFreeBytes(config, address)),
+      freeBytes:
+        deps.freeBytes ?? (async (address) => configuredFreeBytes(config, await credits.namesOf(address))),
       info: () => ({
         version: deps.version,
         addresses: chain.payments.addresses,
@@ -167,6 +178,12 @@ function ledgerPart(
         run: () => credits.expireApprovals(),
       }),
       createJob({
+        name: 'unite accounts',
+        everyMs: UNITE_EVERY_MS,
+        log,
+        run: () => credits.uniteStored(),
+      }),
+      createJob({
         name: 'check the ledger',
         everyMs: config.LEDGER_CHECK_INTERVAL_MS,
         log,
@@ -199,8 +216,9 @@ async function paymentFigures({ sql, names }: PaymentDeps, books: Bookkeeping): 
 }
 
 /** Small items of everyone, or all items of listed wallets, are free without a limit per wallet. */
-function configuredFreeBytes(config: Config, address: string): null | 0 {
-  const listed = config.ALLOW_LISTED_ADDRESSES.some((one) => normalizeAddress(one) === address);
+function configuredFreeBytes(config: Config, names: readonly string[]): null | 0 {
+  const known = new Set(names.flatMap((name) => [name, ...formsOfAddress(name)]));
+  const listed = config.ALLOW_LISTED_ADDRESSES.some((one) => known.has(normalizeAddress(one) ?? one));
   return config.FREE_UPLOAD_LIMIT > 0 || listed ? null : 0;
 }
 
@@ -235,10 +253,12 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
 }
 
 export interface PaymentRoutesDeps
-  extends Pick<PaymentDeps, 'credits' | 'pricing' | 'auth' | 'gifts' | 'refuses'>,
+  extends Pick<PaymentDeps, 'sql' | 'credits' | 'pricing' | 'auth' | 'gifts' | 'refuses' | 'topUpPage'>,
     Required<Pick<PaymentDeps, 'parts' | 'freeBytes' | 'metrics'>> {
   /** The part whose routes are also answered at the root. */
-  readonly chain: Pick<ChainPart, 'routes'>;
+  readonly chain: Pick<ChainPart, 'routes' | 'payments'>;
+  /** How many proxies of ours are in front. */
+  readonly proxies: number;
   readonly countries: readonly string[];
   readonly info: () => ServiceInfo;
   readonly isPlayMoney: boolean;
@@ -251,8 +271,11 @@ export async function paymentRoutes(app: App, deps: PaymentRoutesDeps): Promise<
   priceRoutes(app, deps);
   ratesRoutes(app, deps);
   balanceRoutes(app, deps);
+  accountRoute(app, deps);
   accountApprovalsRoutes(app, deps.credits);
   accountPaymentsRoute(app, deps);
+  accountPaymentRoute(app, deps);
+  accountUseRoutes(app, deps);
   accountFreeRoute(app, deps.freeBytes);
   redeemRoute(app, deps);
   infoRoutes(app, deps.info);

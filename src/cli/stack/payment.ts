@@ -1,5 +1,6 @@
 /** The payment server as it is put together here. Loaded when it is made. */
 import type { Config } from '../../config/config.ts';
+import type { TopUpPage } from '../../credits/lack.ts';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Surface } from '../../kernel/part.ts';
@@ -23,6 +24,7 @@ interface PaymentNeeds extends SurfaceNeeds {
   readonly ledger: Ledger;
   /** Where readers find what is stored here. */
   readonly gatewayUrl: string;
+  readonly topUpPage: TopUpPage;
 }
 
 /** Card, x402 and names are plugged into it. */
@@ -33,6 +35,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
   const solana = await keys.solana();
   const signatures = new RequestSignatures({
     sql,
+    credits,
     service: config.ARWEAVE_ADDRESS ?? wallet.address,
     requireBound: config.REQUIRE_BOUND_SIGNATURES,
     perMinute: config.ACTING_SIGNATURES_PER_MINUTE,
@@ -55,6 +58,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     signatures,
     gifts,
     refuses,
+    topUpPage: needs.topUpPage,
     metrics,
     chains: {
       arweaveNodes: network.arweaveNodeUrls(),
@@ -112,6 +116,7 @@ async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Pr
     metrics,
     sql,
     credits,
+    topUpPage: needs.topUpPage,
     pricing,
     signatures,
     key,

@@ -1,4 +1,4 @@
-import { boolean, fraction, integer, list, milliseconds, secret, text, urls } from '../kinds.ts';
+import { boolean, fraction, integer, list, milliseconds, secret, text, url, urls } from '../kinds.ts';
 
 /** Where chain payments go, how they are looked up, and who may read what. */
 export const payment = {
@@ -153,6 +153,11 @@ export const payment = {
     meaning: 'How many transactions that are not found the clients of one network may report in a minute',
     default: 120,
     min: 1,
+  }),
+  PAYMENT_PAGE_URL: url({
+    meaning:
+      'Page on which a wallet is topped up, told with every 402; `{address}` in it becomes the wallet. Without it the account page of the console of this process, else a card checkout of this service',
+    default: undefined,
   }),
   LEDGER_CHECK_INTERVAL_MS: milliseconds({
     meaning: 'How often the ledger proves to itself that it adds up; 0 = never',

@@ -8,6 +8,7 @@ import { columnList, fieldsReader } from '../../storage/sql/fields.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText } from '../../storage/sql/typed-rows.ts';
 import { creditReasons } from '../credits.ts';
+import { namesOf } from './accounts.ts';
 
 const storedLot = Type.Object({
   sequence: Type.Integer(),
@@ -23,27 +24,30 @@ const columns = columnList(storedLot.properties);
 export type Lot = ReturnType<typeof readLot>;
 
 /**
- * What came in since then (unix milliseconds), the newest first. What a won dispute gives again is no lot of its own: it
+ * What came in since then (unix milliseconds), under every form of the address, the newest first. What a won dispute gives again is no lot of its own: it
  * was part of the payment that was disputed.
  */
 export async function newestLots(
   executor: SqlExecutor,
-  account: string,
+  address: string,
   since: number,
   limit: number,
 ): Promise<Lot[]> {
-  const select = (condition: string) => `SELECT * FROM (
-      SELECT ${columns} FROM credits_entries WHERE account = ? AND created_at >= ? AND ${condition}
-      ORDER BY sequence DESC LIMIT ?) AS lots_of_one_kind`;
-  const values = [account, since, limit];
-  const rows = await executor.all(
-    `SELECT * FROM (${select('payment IS NOT NULL')} UNION ALL ${select("reason = 'arns_excess_payment'")}) AS lots
-     ORDER BY sequence DESC LIMIT ?`,
-    ...values,
-    ...values,
-    limit,
-  );
-  return rows.map(readLot);
+  const lots: Lot[] = [];
+  // A few names at most, each with a place of its own in the index.
+  for (const account of await namesOf(executor, address)) {
+    for (const kind of ['payment IS NOT NULL', "reason = 'arns_excess_payment'"]) {
+      const rows = await executor.all(
+        `SELECT ${columns} FROM credits_entries WHERE account = ? AND created_at >= ? AND ${kind}
+         ORDER BY sequence DESC LIMIT ?`,
+        account,
+        since,
+        limit,
+      );
+      lots.push(...rows.map(readLot));
+    }
+  }
+  return lots.sort((a, b) => b.sequence - a.sequence).slice(0, limit);
 }
 
 /** How much of each lot, the newest first, is in a balance. `size`: what there is of it at most. */

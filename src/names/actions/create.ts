@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { InsufficientCredits, type Winc, winc } from '../../credits/credits.ts';
+import { lackOf } from '../../credits/lack.ts';
 import type { ClaimResult } from '../../credits/signatures/spent-signatures.ts';
 import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { maxControllers } from '../../formats/solana/accounts-ant.ts';
@@ -91,7 +92,6 @@ export async function createAction(context: ActionContext, asked: CreateRequest)
     );
   } catch (error) {
     if (isChainFailure(error)) throw chainUnavailable(error);
-    if (error instanceof InsufficientCredits) throw insufficientBalance(error.address);
     throw error;
   }
 }
@@ -190,6 +190,11 @@ async function debit(
     });
   } catch (error) {
     if (error instanceof UniqueViolation) return undefined;
+    if (error instanceof InsufficientCredits) {
+      const { credits, topUpPage } = context;
+      const lack = await lackOf(credits, payer.address, checked.winc, topUpPage);
+      throw insufficientBalance(payer.address, lack);
+    }
     throw error;
   }
   return findAction(context.sql, nonce);

@@ -1,7 +1,7 @@
 /** Asking for a return: the credits are taken and the return is stored in one transaction, or nothing is. */
 import { randomUUID } from 'node:crypto';
 import { type Credits, type Winc, winc } from '../../credits/credits.ts';
-import { lockAccount } from '../../credits/ledger/accounts.ts';
+import { accountOfAddress, lockAccount } from '../../credits/ledger/accounts.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import { changeReturned, lockQuote } from '../card/quotes.ts';
@@ -34,26 +34,26 @@ export async function requestReturn(
 ): Promise<{ readonly made: CreditReturn; readonly isNew: boolean }> {
   const { sql, rules } = context;
   if (rules.windowMs === 0) throw returnsOff();
-  const { address } = request.wallet;
   // Which rows there are to lock; what holds is read again under the locks.
   const seen = await find(sql, context, request);
   return sql.transaction(async (tx) => {
     // In the order of everybody who changes both: the payment, then the account.
     if (seen?.quoteId !== undefined) await lockQuote(tx, seen.quoteId);
     if (seen?.kind === 'x402') await lockPaymentRow(tx, seen.payment);
-    await lockAccount(tx, address);
+    const account = await accountOfAddress(tx, request.wallet.address);
+    const isKnown = (await lockAccount(tx, account)) !== undefined;
     const before = await returnByRequest(tx, request.requestKey);
     if (before !== undefined) return { made: before, isNew: false };
-    const payment = await find(tx, context, request);
+    const payment = isKnown ? await find(tx, context, request) : undefined;
     if (payment === undefined) {
       throw new ReturnRefused('unknown', `There is no payment ${request.payment} that can be returned`);
     }
-    const made = newReturn(context, request, payment);
+    const made = newReturn(context, { ...request, account }, payment);
     await insertReturn(tx, made);
     await context.credits.within(tx).reserve({
       id: made.id,
       reason: 'payment_return',
-      signer: address,
+      signer: account,
       signerType: made.addressType,
       amount: made.winc,
     });
@@ -75,7 +75,7 @@ async function find(
 
 function newReturn(
   { rules, now }: RequestContext,
-  { wallet, amount: asked, requestKey }: ReturnRequest,
+  { wallet, account, amount: asked, requestKey }: ReturnRequest & { readonly account: string },
   payment: ReturnablePayment,
 ): ReturnRow {
   const { unspent, returns } = payment;
@@ -88,7 +88,7 @@ function newReturn(
   if (refusal !== undefined) throw new ReturnRefused('not-returnable', `Not returnable: ${refusal}`);
   const at = now();
   return {
-    ...{ id: randomUUID(), requestKey, address: wallet.address, addressType: wallet.kind },
+    ...{ id: randomUUID(), requestKey, address: account, addressType: wallet.kind },
     ...{ kind: payment.kind, payment: payment.payment, quoteId: payment.quoteId, chain: payment.chain },
     ...{ token: payment.token, winc: winc(part), amount, recipient: payment.recipient, state: 'due' },
     ...{ reference: undefined, wire: undefined, queue: undefined, validUntil: undefined },

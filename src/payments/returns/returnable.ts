@@ -5,7 +5,7 @@
  */
 
 import { type Winc, winc } from '../../credits/credits.ts';
-import { readAccount } from '../../credits/ledger/accounts.ts';
+import { accountOfAddress, readAccount } from '../../credits/ledger/accounts.ts';
 import { type Lot, newestLots, unspentOf } from '../../credits/ledger/lots.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { quotesByReceipt } from '../card/quotes.ts';
@@ -58,7 +58,7 @@ export async function returnablePayments(
   now: number,
 ): Promise<ReturnablePayment[]> {
   if (rules.windowMs === 0) return [];
-  const balance = (await readAccount(executor, address)) ?? 0n;
+  const balance = (await readAccount(executor, await accountOfAddress(executor, address))) ?? 0n;
   const lots = await newestLots(executor, address, now - rules.windowMs, mostLots);
   const facts = await factsOf(executor, lots);
   const sized = lots.map((lot) => {

@@ -4,6 +4,9 @@ import { describe, it } from 'node:test';
 import { winc } from '../../credits/credits.ts';
 import { assertSound } from '../../credits/ledger/testing.ts';
 import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
+import { formsOfSolanaKey } from '../../wallets/address-forms.ts';
+import { ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
+import { testEd25519Key } from '../../wallets/testing/keys.ts';
 import { NotSettled } from './by-hand.ts';
 import { checkReturns } from './check.ts';
 import { ReturnRefused } from './returns.ts';
@@ -146,6 +149,21 @@ forEachEngine((_engine, open) => {
       assert.deepEqual(await bench.unspent('anna'), { x: 20n });
       const { made } = await bench.request('anna', 'x');
       assert.deepEqual([made.kind, made.amount, made.recipient], ['x402', 100n, 'payer of x']);
+    });
+
+    it('is found under every form of the address that it was paid to', async () => {
+      const bench = await openBench(open);
+      const forms = formsOfSolanaKey(ed25519RawPublicKey(testEd25519Key));
+      const { wallet, others } = forms;
+      await bench.pay(others[0] ?? '', 'one', 100n, 100n);
+      await bench.credits.unite(forms);
+      await bench.pay(wallet.address, 'two', 50n, 50n);
+      await spend(bench.credits, wallet.address, 30n, 'item');
+      assert.deepEqual(await bench.unspent(wallet.address), { 'test:two': 50n, 'test:one': 70n });
+      const { made } = await bench.request(wallet.address, 'one');
+      assert.deepEqual([made.address, made.winc, made.amount], [wallet.address, 70n, 70n]);
+      assert.deepEqual(await bench.unspent(others[0] ?? ''), { 'test:two': 50n, 'test:one': 0n });
+      await bench.assertSound();
     });
 
     it('is nothing of a wallet that owes', async () => {

@@ -1,6 +1,7 @@
 /** Returns as they are kept. Whoever works on one has a lease, and its number: an older one has lost it. */
 import { type Static, Type } from 'typebox';
 import { type Credits, winc } from '../../credits/credits.ts';
+import { namesOf } from '../../credits/ledger/accounts.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { assignments, insertion } from '../../storage/sql/columns.ts';
 import {
@@ -85,9 +86,13 @@ export async function returnByRequest(
   return (await select(executor, 'WHERE request_key = ?', requestKey))[0];
 }
 
-/** Of a wallet, the newest first. */
-export const returnsOf = (executor: SqlExecutor, address: string, limit: number): Promise<ReturnRow[]> =>
-  select(executor, 'WHERE address = ? ORDER BY created_at DESC, id DESC LIMIT ?', address, limit);
+/** Of a wallet under every form of its address, the newest first. */
+export async function returnsOf(executor: SqlExecutor, address: string, limit: number): Promise<ReturnRow[]> {
+  const names = await namesOf(executor, address);
+  const places = names.map(() => '?').join(', ');
+  const rest = `WHERE address IN (${places}) ORDER BY created_at DESC, id DESC LIMIT ?`;
+  return select(executor, rest, ...names, limit);
+}
 
 /** Those that have not given their credits back, of payments. */
 export async function standingReturns(

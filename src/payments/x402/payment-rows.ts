@@ -267,9 +267,10 @@ export async function endCredited(
   now: number,
 ): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE x402_payments SET state = 'credited', settlement = ?, purchase = ?, credited_at = ?, leased_until = 0,
-       changed_at = ? WHERE id = ? AND state <> 'credited'`,
+    `UPDATE x402_payments SET state = 'credited', settlement = ?, transaction_id = ?, purchase = ?, credited_at = ?,
+       leased_until = 0, changed_at = ? WHERE id = ? AND state <> 'credited'`,
     JSON.stringify(settlement),
+    settlement.transaction.toLowerCase(),
     row.reserved === undefined ? null : purchase,
     now,
     now,
