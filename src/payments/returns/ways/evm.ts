@@ -16,7 +16,8 @@ export interface EvmSender {
 
 export interface EvmWayOptions {
   readonly endpoints: JsonRpcPool;
-  readonly chainId: number;
+  /** What the chain is called among ours: transfers of one key on it follow each other. */
+  readonly chain: string;
   readonly key: EvmSender;
   readonly minConfirmations: number;
   /** Of the token; the chain's coin without it. */
@@ -26,12 +27,13 @@ export interface EvmWayOptions {
 /** Wallets that are contracts need more than the 21,000 of a plain transfer; nobody is sent more than this. */
 const mostGas = 300_000n;
 
-export function evmWay({ endpoints, chainId, key, minConfirmations, contract }: EvmWayOptions): WayBack {
+export function evmWay({ endpoints, chain, key, minConfirmations, contract }: EvmWayOptions): WayBack {
   return {
-    queue: `eip155:${chainId}:${key.address}`,
+    queue: `${chain}:${key.address}`,
 
     async prepare({ amount, recipient }) {
       const call = callOf(recipient, amount, contract);
+      const chainId = Number(quantity(await ask('eth_chainId', [])));
       const nonce = quantity(await ask('eth_getTransactionCount', [key.address, 'latest']));
       const gas = quantity(
         await ask('eth_estimateGas', [{ from: key.address, ...call, value: hex(call.value) }]),

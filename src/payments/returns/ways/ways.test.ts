@@ -130,7 +130,7 @@ test('dollars of x402 go back by a transaction of the address that was paid', as
   t.after(() => endpoints.close());
   const key = parseEvmKey(facilitator.payeeKey);
   assert.equal(key.address, facilitator.payTo);
-  const way = evmWay({ endpoints, chainId: 84_532, key, minConfirmations: 1, contract });
+  const way = evmWay({ endpoints, chain: 'eip155:84532', key, minConfirmations: 1, contract });
   await assert.rejects(way.prepare(order(payer, 400n)), (error) => error instanceof CannotSend);
   await mint(key.address, 1_000n);
   const sent = await prepared(way, order(payer, 400n));

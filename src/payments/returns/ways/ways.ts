@@ -45,11 +45,11 @@ export interface WaysBack {
   close(): Promise<void>;
 }
 
-/** The chains of tokens that are paid for by report: their settings, number and coin. */
+/** The chains of tokens that are paid for by report: their settings, their names for x402, and their dollars. */
 const evmChains = {
-  ethereum: { variable: 'ETHEREUM', chainId: 1, usdc: 'usdc' },
-  polygon: { variable: 'MATIC', chainId: 137, usdc: 'polygon-usdc' },
-  base: { variable: 'BASE', chainId: 8453, usdc: 'base-usdc' },
+  ethereum: { variable: 'ETHEREUM', caip2: 'eip155:1', usdc: 'usdc' },
+  polygon: { variable: 'MATIC', caip2: 'eip155:137', usdc: 'polygon-usdc' },
+  base: { variable: 'BASE', caip2: 'eip155:8453', usdc: 'base-usdc' },
 } as const;
 
 /** x402 settles at once on chains whose blocks are rarely replaced; a return is looked at a little longer. */
@@ -110,11 +110,11 @@ function tokenWay(
     });
   }
   if (chain !== 'ethereum' && chain !== 'polygon' && chain !== 'base') return undefined;
-  const { variable, chainId, usdc } = evmChains[chain];
+  const { variable, caip2, usdc } = evmChains[chain];
   if (world.evmKey === undefined || world.evmKey.address !== wallet) return undefined;
   return evmWay({
     endpoints: openEndpoints(config[`${variable}_RPC_URL`], evmCallErrors),
-    ...{ chainId, key: world.evmKey },
+    ...{ chain: caip2, key: world.evmKey },
     minConfirmations: config[`${variable}_MIN_CONFIRMATIONS`],
     ...(token === usdc && { contract: usdcContracts[chain] }),
   });
@@ -126,8 +126,8 @@ function x402Way(config: Config, world: WaysWorld, caip2: string): WayBack | und
   const { evmKey, x402 } = world;
   if (network === undefined || endpoints === undefined || evmKey === undefined) return undefined;
   if (evmKey.address !== x402.payTo) return undefined;
-  const { chainId, asset: contract } = network;
-  return evmWay({ endpoints, chainId, key: evmKey, minConfirmations: minX402(config), contract });
+  const { asset: contract } = network;
+  return evmWay({ endpoints, chain: caip2, key: evmKey, minConfirmations: minX402(config), contract });
 }
 
 /** In the world `local` nothing is replaced. */
