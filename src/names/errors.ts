@@ -3,6 +3,7 @@
  * `credits have been returned`, `expired and was refunded`, `Blockhash not found` decide what they do next.
  */
 import { InsufficientCredits } from '../credits/credits.ts';
+import { type Lack, lackHeaders, lackWords } from '../credits/lack.ts';
 import { type AnswerOptions, HttpError } from '../kernel/errors.ts';
 import { OracleUnavailable, PromoCodeRefused } from '../pricing/pricing.ts';
 import { isChainFailure } from '../registry/errors.ts';
@@ -50,7 +51,12 @@ export const ownerNonceRefused = () =>
   answer(401, 'Invalid or unbound signature for this action: x-owner-nonce must be a UUID');
 export const nonceReplayed = () => answer(401, 'Nonce already used — replay rejected');
 
-export const insufficientBalance = (address: string) => answer(402, `Insufficient balance for '${address}'`);
+/** Published clients look for the words before the colon. */
+export function insufficientBalance(address: string, lack?: Lack): NamesError {
+  const words = `Insufficient balance for '${address}'`;
+  if (lack === undefined) return answer(402, words);
+  return answer(402, `${words}: ${lackWords(lack)}`, { headers: lackHeaders(lack) });
+}
 
 export const unknownAction = (action: string) => answer(404, `Unknown action ${action}`);
 export const actionNotFound = () => answer(404, 'Action not found');

@@ -1,5 +1,6 @@
 /** Puts names together: prices for everybody, actions and card purchases where the service has a key to act with. */
 import type { Credits } from '../credits/credits.ts';
+import type { TopUpPage } from '../credits/lack.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import { WakeableTask } from '../kernel/background/wakeable-task.ts';
 import type { App } from '../kernel/http/app.ts';
@@ -41,6 +42,8 @@ export interface NamesDeps {
   /** The `ledger` database, with `namesMigrations`. */
   readonly sql: Sql;
   readonly credits: Credits;
+  /** Told to wallets that cannot pay. */
+  readonly topUpPage?: TopUpPage;
   readonly pricing: Pricing;
   /** Also watches the server that the routes are added to. */
   readonly signatures: RequestSignatures;
@@ -95,6 +98,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   const actions: ActionContext | undefined = key && {
     sql,
     credits: deps.credits,
+    topUpPage: deps.topUpPage,
     prices,
     chain,
     registry,

@@ -1,4 +1,6 @@
 /** The payment server as it is put together here. Loaded when it is made. */
+import type { Config } from '../../config/config.ts';
+import type { TopUpPage } from '../../credits/lack.ts';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Surface } from '../../kernel/part.ts';
@@ -10,6 +12,8 @@ import { createCardPart, noCardPart } from '../../payment/card/part.ts';
 import { createGifts } from '../../payment/gifts.ts';
 import { createPaymentSurface } from '../../payment/surface.ts';
 import { createX402Part } from '../../payment/x402/part.ts';
+import { parseEvmKey } from '../../payments/returns/ways/ways.ts';
+import { configuredPrograms } from '../../registry/programs.ts';
 import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { version } from '../version.ts';
 import { NameListeners, type NameReaders } from './name-listeners.ts';
@@ -23,6 +27,7 @@ interface PaymentNeeds extends SurfaceNeeds {
   readonly gatewayUrl: string;
   /** Who shows names, of this process or elsewhere. */
   readonly nameReaders: NameReaders;
+  readonly topUpPage: TopUpPage;
 }
 
 /** Card, x402 and names are plugged into it. */
@@ -33,6 +38,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
   const solana = await keys.solana();
   const signatures = new RequestSignatures({
     sql,
+    credits,
     service: config.ARWEAVE_ADDRESS ?? wallet.address,
     requireBound: config.REQUIRE_BOUND_SIGNATURES,
     perMinute: config.ACTING_SIGNATURES_PER_MINUTE,
@@ -55,6 +61,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     signatures,
     gifts,
     refuses,
+    topUpPage: needs.topUpPage,
     metrics,
     chains: {
       arweaveNodes: network.arweaveNodeUrls(),
@@ -62,6 +69,17 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
       arweaveAddress: wallet.address,
       formerArweaveAddresses: await keys.formerWallets(),
       solanaAddress: solana.address,
+      arioMint: arioMint(config),
+    },
+    waysBack: {
+      cards,
+      arweaveKey: wallet,
+      solanaKey: solana,
+      evmKey: evmKey(config.RETURN_EVM_KEY ?? network.facilitator?.payeeKey),
+      x402: {
+        payTo: config.X402_PAYMENT_ADDRESS ?? network.facilitator?.payTo,
+        rpcUrls: { ...network.facilitator?.rpcUrls, ...config.X402_RPC_URLS },
+      },
     },
     version,
     adminKey: await keys.adminKey(),
@@ -77,6 +95,14 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     ],
   });
 }
+
+/** The token that names are bought with is also taken for credits. */
+const arioMint = (config: Config) =>
+  config.ARNS_PROGRAM_CLUSTER === 'custom' && config.ARNS_TOKEN_MINT === undefined
+    ? undefined
+    : configuredPrograms(config).mint;
+
+const evmKey = (text: string | undefined) => (text === undefined ? undefined : parseEvmKey(text));
 
 /** The part of the payment server that sells names. The service's Solana key buys them and pays for it. */
 async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Promise<Names> {
@@ -94,6 +120,7 @@ async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Pr
     metrics,
     sql,
     credits,
+    topUpPage: needs.topUpPage,
     pricing,
     signatures,
     key,

@@ -15,9 +15,11 @@ import type { WalletAddress } from '../../wallets/address.ts';
 import {
   type BoundRequest,
   canonicalUuid,
+  formsOfRequestKey,
   signatureHeaderHash,
   verifyRequestSignatureAsync,
 } from '../../wallets/request-signature.ts';
+import type { Credits } from '../credits.ts';
 import {
   type ClaimResult,
   payerNonceKey,
@@ -51,6 +53,8 @@ export interface ActingSigner extends Signer {
 export interface RequestSignaturesOptions {
   /** The `ledger` database. */
   readonly sql: Sql;
+  /** Learns which addresses are the same wallet from the keys that sign. */
+  readonly credits?: Pick<Credits, 'unite'>;
   /** What bound signatures name this service by: its Arweave address, as `/v1/info` says. */
   readonly service: string;
   /** Whether only bound signatures act. */
@@ -69,6 +73,7 @@ const tooManySignatures = (retryAfter: number) =>
 export class RequestSignatures {
   readonly service: string;
   readonly requireBound: boolean;
+  readonly #credits: Pick<Credits, 'unite'> | undefined;
   readonly #spent: SpentSignatures;
   readonly #stored: RateLimit;
   readonly #signers = new WeakMap<IncomingMessage, Promise<Signer | undefined>>();
@@ -78,6 +83,7 @@ export class RequestSignatures {
     const { now = Date.now } = options;
     this.service = options.service;
     this.requireBound = options.requireBound ?? false;
+    this.#credits = options.credits;
     this.#spent = new SpentSignatures(options.sql, now);
     this.#stored = new RateLimit(options.perMinute ?? defaultPerMinute, 60_000);
   }
@@ -169,8 +175,11 @@ export class RequestSignatures {
     const bound = headers['x-service-address'] !== undefined;
     const boundTo = bound ? this.#boundTo(request) : undefined;
     if (bound && boundTo === undefined) return undefined;
-    const wallet = await verifyRequestSignatureAsync({ publicKey, nonce, signature, signatureType, boundTo });
+    const signed = { publicKey, nonce, signature, signatureType, boundTo };
+    const wallet = await verifyRequestSignatureAsync(signed);
     if (wallet === undefined) return undefined;
+    const forms = formsOfRequestKey(signed);
+    if (forms !== undefined) await this.#credits?.unite(forms);
     const uuid = canonicalUuid(nonce);
     if (uuid === undefined) return { wallet, bound };
     const signatureHash = signatureHeaderHash(signature);

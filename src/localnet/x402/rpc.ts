@@ -1,7 +1,8 @@
 /**
  * The little of an EVM node's JSON-RPC that tells what became of a payment: `eth_call` of `authorizationState`
  * and `balanceOf` on the token, `eth_getLogs` of its `AuthorizationUsed`, the receipt of such a transaction, the
- * chain's id and height. So whoever looks a payment up on the real chain looks it up here with the same code.
+ * chain's id and height. So whoever looks a payment up on the real chain looks it up here with the same code. Whoever
+ * has the token sends it on by a transaction (`transfer`), which costs nothing: there is no other coin here.
  */
 
 import { Type } from 'typebox';
@@ -10,8 +11,12 @@ import { memberOf } from '../../formats/json.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App } from '../../kernel/http/server.ts';
-import type { TokenLedger, Transfer } from './token-ledger.ts';
+import { readTransfer } from '../../wallets/ethereum/transaction.ts';
+import { type TokenLedger, type Transfer, TransferRefused } from './token-ledger.ts';
 import type { Facilitator } from './verification.ts';
+
+/** What the token's transfers take elsewhere. */
+const transferGas = 65_000;
 
 const RpcParams = Type.Object({ network: Type.String({ maxLength: 100 }) });
 const RpcBody = Type.Object({
@@ -63,6 +68,17 @@ async function answer(
       return call(ledger, network, memberOf(params[0], 'to'), memberOf(params[0], 'data'));
     case 'eth_getLogs':
       return logs(ledger, network, params[0]);
+    case 'eth_getTransactionCount':
+      return hex(await ledger.sent(network.caip2, String(params[0]), heightOf(params[1])));
+    case 'eth_gasPrice':
+    case 'eth_getBalance':
+      return '0x0';
+    case 'eth_estimateGas':
+      return estimateGas(ledger, network, params[0]);
+    case 'eth_sendRawTransaction':
+      return sendRaw(ledger, network, params[0]);
+    case 'eth_getTransactionByHash':
+      return transactionByHash(ledger, network, params[0]);
     case 'eth_getTransactionReceipt':
       return receipt(ledger, network, params[0]);
     default:
@@ -95,6 +111,54 @@ async function logs(ledger: TokenLedger, network: X402Network, filter: unknown):
   return transfer === undefined ? [] : logsOf(network, transfer).slice(0, 1);
 }
 
+/** A block that is named by its number; undefined: the newest. */
+const heightOf = (block: unknown): number | undefined =>
+  typeof block === 'string' && /^0x[0-9a-f]{1,12}$/i.test(block) ? Number(block) : undefined;
+
+/** Whom a call of the token's `transfer` pays, and how much. */
+function transferOf(network: X402Network, to: unknown, data: unknown) {
+  if (typeof to !== 'string' || to.toLowerCase() !== network.asset.toLowerCase()) return undefined;
+  const call = /^0xa9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})$/i.exec(String(data));
+  return call === null ? undefined : { to: `0x${call[1]}`, value: BigInt(`0x${call[2]}`) };
+}
+
+async function estimateGas(ledger: TokenLedger, network: X402Network, call: unknown): Promise<string> {
+  const transfer = transferOf(network, memberOf(call, 'to'), memberOf(call, 'data'));
+  const held = await ledger.balance(network.caip2, String(memberOf(call, 'from')));
+  if (transfer === undefined || transfer.value > held) throw new RpcError(3, 'execution reverted');
+  return hex(transferGas);
+}
+
+/** Only transfers of the token; one that would be reverted is refused, where a chain would take its fee. */
+async function sendRaw(ledger: TokenLedger, network: X402Network, raw: unknown): Promise<string> {
+  const sent = typeof raw === 'string' ? readTransfer(raw) : undefined;
+  if (sent === undefined) throw new RpcError(-32602, 'no signed transaction of type 2');
+  if (sent.chainId !== network.chainId) throw new RpcError(-32000, 'invalid chain id');
+  const transfer = transferOf(network, sent.to, sent.data);
+  if (transfer === undefined) throw new RpcError(3, 'execution reverted');
+  const { from, nonce: number, hash: transaction } = sent;
+  try {
+    await ledger.send(network.caip2, { from, number, ...transfer, transaction });
+    return transaction;
+  } catch (error) {
+    if (!(error instanceof TransferRefused)) throw error;
+    throw error.kind === 'nonce'
+      ? new RpcError(-32000, 'nonce is not the next one')
+      : new RpcError(3, 'execution reverted');
+  }
+}
+
+/** Of those that their senders sent; who sent the others, the facilitator does not say. */
+async function transactionByHash(ledger: TokenLedger, network: X402Network, hash: unknown): Promise<unknown> {
+  const transfer = await ledger.transferIn(network.caip2, String(hash).toLowerCase());
+  if (transfer === undefined || !isSent(transfer)) return null;
+  const { from, to, value, height, transaction } = transfer;
+  const input = `0xa9059cbb${word(BigInt(to)).slice(2)}${word(value).slice(2)}`;
+  return { hash: transaction, from, to: network.asset, value: '0x0', input, blockNumber: hex(height) };
+}
+
+const isSent = ({ nonce }: Transfer): boolean => nonce.startsWith('#');
+
 async function receipt(ledger: TokenLedger, network: X402Network, hash: unknown): Promise<unknown> {
   if (typeof hash !== 'string') throw new RpcError(-32602, 'a hash is needed');
   const transfer = await ledger.transferIn(network.caip2, hash.toLowerCase());
@@ -111,7 +175,9 @@ async function receipt(ledger: TokenLedger, network: X402Network, hash: unknown)
 function logsOf(network: X402Network, transfer: Transfer): unknown[] {
   const { from, to, nonce, value, height, transaction } = transfer;
   const events = [
-    { topics: [authorizationUsedTopic, word(BigInt(from)), nonce], data: '0x' },
+    ...(isSent(transfer)
+      ? []
+      : [{ topics: [authorizationUsedTopic, word(BigInt(from)), nonce], data: '0x' }]),
     { topics: [transferTopic, word(BigInt(from)), word(BigInt(to))], data: word(value) },
   ];
   return events.map((event, index) => ({

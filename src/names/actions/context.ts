@@ -1,5 +1,6 @@
 /** What the steps of an action share. */
 import type { Credits } from '../../credits/credits.ts';
+import type { TopUpPage } from '../../credits/lack.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { NameChain } from '../../registry/chain.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
@@ -23,6 +24,8 @@ interface ActionSettings {
 export interface ActionContext {
   readonly sql: Sql;
   readonly credits: Credits;
+  /** Told to whom cannot pay. */
+  readonly topUpPage?: TopUpPage | undefined;
   readonly prices: NamePrices;
   readonly chain: NameChain;
   readonly registry: NameRegistry;

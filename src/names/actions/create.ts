@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { InsufficientCredits } from '../../credits/credits.ts';
+import { lackOf } from '../../credits/lack.ts';
 import type { ClaimResult } from '../../credits/signatures/spent-signatures.ts';
 import { isChainFailure } from '../../registry/errors.ts';
 import { UniqueViolation } from '../../storage/sql/sql.ts';
@@ -55,7 +56,6 @@ export async function createAction(context: ActionContext, asked: CreateRequest)
     );
   } catch (error) {
     if (isChainFailure(error)) throw chainUnavailable(error);
-    if (error instanceof InsufficientCredits) throw insufficientBalance(error.address);
     throw error;
   }
 }
@@ -159,6 +159,11 @@ async function debit(
     });
   } catch (error) {
     if (error instanceof UniqueViolation) return undefined;
+    if (error instanceof InsufficientCredits) {
+      const { credits, topUpPage } = context;
+      const lack = await lackOf(credits, payer.address, checked.winc, topUpPage);
+      throw insufficientBalance(payer.address, lack);
+    }
     throw error;
   }
   return findAction(context.sql, nonce);

@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { SignatureType } from '../../formats/ans104/signature-types.ts';
 import { messagePrefix } from '../../formats/ans104/signed-message.ts';
 import type { WalletAddress } from '../address.ts';
+import { type AddressForms, formsOfAddress, formsOfEthereumKey, formsOfSolanaKey } from '../address-forms.ts';
 import { arweaveAddress, arweavePublicKey, verifyPss } from '../arweave/rsa.ts';
 import { ethereumAddress, parseEthereumAddress } from '../ethereum/address.ts';
 import { personalMessageHash, recoverEthereumKey } from '../ethereum/personal-message.ts';
@@ -51,6 +52,21 @@ class ItemOwner {
   get wallet(): WalletAddress {
     this.#wallet ??= walletOf(this.signatureType, this.key);
     return this.#wallet;
+  }
+
+  /** Every form of that wallet's address, where the key gives several. */
+  get forms(): AddressForms | undefined {
+    switch (this.signatureType) {
+      case 2:
+      case 4:
+        return formsOfSolanaKey(this.key);
+      case 3:
+        return formsOfEthereumKey(this.key);
+      case 7:
+        return { wallet: this.wallet, others: formsOfAddress(this.wallet.address) };
+      default:
+        return undefined;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Place } from '../../app/location.ts';
 import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
+import { AccountPage } from './account-page.tsx';
 import { Overview } from './overview.tsx';
 import { Prices } from './prices.tsx';
 import { Redeem } from './redeem.tsx';
@@ -12,6 +13,7 @@ const pages = ['overview', 'top-up', 'share', 'redeem', 'prices'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
+  if (place.segments[0] === 'account') return <AccountPage place={place} />;
   const page = pages.find((known) => known === place.segments[1]) ?? 'overview';
   const words = texts.wallet.tabs;
   const labels: Readonly<Record<Page, string>> = {
