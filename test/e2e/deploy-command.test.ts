@@ -1,10 +1,13 @@
 /** `turnpike deploy` as a person and a script run it: only what is new is sent and paid, and the name leads to it. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
+import { startCommandShell } from '../support/command-shell.ts';
 import { type CommandResult, runCommand, startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -157,6 +160,35 @@ describe('turnpike deploy', () => {
     assert.doesNotMatch(error, new RegExp(`^${stack.urls.gateway}`, 'm'));
   });
 
+  test('broken off by Ctrl-C, it sends only what is left the next time', async (t) => {
+    const large = join(folder, 'large');
+    mkdirSync(large);
+    for (let count = 0; count < 9; count += 1) {
+      writeFileSync(join(large, `${count}.bin`), Buffer.alloc(110_000, count));
+    }
+    const passed = 3;
+    const proxy = await holdBack(stack.urls.upload ?? '', passed);
+    t.after(proxy.stop);
+    const before = await balance(owner.address);
+    const environment = { DATA_DIR: stack.dataDir, TURNPIKE_WALLET: JSON.stringify(owner.bytes) };
+    const first = await runCommand(
+      process.execPath,
+      ['bin/turnpike.js', 'deploy', large, '--url', proxy.url],
+      { cwd: root, env: { ...process.env, ...environment } },
+      (child) => void proxy.isHolding.then(() => child.kill('SIGINT')),
+    );
+    assert.equal(first.code, 130, first.error);
+    assert.match(first.error, /broken off: the same command goes on where this one was/);
+    const { code, out, error } = await turnpike('deploy', large, '--json');
+    assert.equal(code, 0, error);
+    const second: Deployed = JSON.parse(out);
+    assert.equal(second.newItems, 10 - passed, 'nine files and the manifest');
+    const third: Deployed = JSON.parse((await turnpike('deploy', large, '--json')).out);
+    assert.deepEqual([third.newItems, third.winc], [0, '0']);
+    const spent = before - (await balance(owner.address));
+    assert.equal(spent, (BigInt(second.winc) / BigInt(9 - passed)) * 9n, 'each file was paid once');
+  });
+
   test('what makes no sense is refused before anything is read', async () => {
     const code = async (...args: string[]): Promise<number | null> =>
       (await turnpike('deploy', ...args)).code;
@@ -202,7 +234,10 @@ describe('turnpike deploy', () => {
     const page = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
     const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
     assert.ok(blocks.length >= 4);
-    const { code, error, out } = await shell(blocks.join('\n'));
+    const shell = await startCommandShell(commands);
+    const environment = { DATA_DIR: stack.dataDir };
+    const { code, error, out } = await shell.run(blocks.join('\n'), { cwd: folder, environment });
+    shell.stop();
     assert.equal(code, 0, error);
     assert.match(out, /^my-name belongs to \w+$/m);
   });
@@ -246,3 +281,33 @@ describe('turnpike deploy', () => {
     );
   });
 });
+
+/** In front of the upload service: lets so many items through, and holds the others. */
+async function holdBack(upload: string, passed: number) {
+  let [posted, answered] = [0, 0];
+  const holding = Promise.withResolvers<void>();
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    const isItem = request.method === 'POST' && request.url?.startsWith('/v1/tx') === true;
+    if (isItem) posted += 1;
+    if (isItem && posted > passed) return;
+    const body = Buffer.concat(parts);
+    const answer = await fetch(`${upload}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers: { 'content-type': request.headers['content-type'] ?? 'application/octet-stream' },
+      ...(body.length > 0 && { body }),
+    });
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
+    response.end(Buffer.from(await answer.arrayBuffer()));
+    if (isItem) answered += 1;
+    if (answered === passed) holding.resolve();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  const stop = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${port}`, isHolding: holding.promise, stop };
+}

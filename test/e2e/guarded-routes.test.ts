@@ -42,6 +42,7 @@ const pageHeader = { 'x-turnpike-console': '1' };
 
 /** Where strangers ask from: too many wrong tokens of a network keep the right one out, but of no other network. */
 const elsewhere = '127.0.0.2';
+const wrongKeyTurns = 5;
 const id = 'A'.repeat(43);
 const root: Spelling = { name: 'the root', target: '/' };
 const tokens = { gateway: 'g'.repeat(30), router: 'm'.repeat(30), admin: 'a'.repeat(30) };
@@ -117,19 +118,17 @@ describe('routes that want a key', () => {
       const asked = guardedOf(routesOf(name));
       assert.ok(asked.length > 5, `${asked.length} routes`);
       const { host } = new URL(urls[name] ?? '');
-      const jobs = asked.flatMap(({ method, path, preflights }) => {
+      const jobs = asked.flatMap(({ method, path, preflights }, turn) => {
         const spellings = spellingsOf(path, host);
         assert.ok(spellings.length >= 50);
         // Of the local card provider: pages call it with a key that everybody may have.
         const closed = spellings.filter(({ headers }) => !preflights || headers?.origin === undefined);
-        const keys = name === 'console' ? [undefined] : [undefined, `Bearer ${'x'.repeat(30)}`];
-        return closed.flatMap((spelling) =>
-          keys.map((authorization) => ({
-            method,
-            spelling,
-            authorization,
-          })),
-        );
+        return closed.flatMap((spelling, index) => {
+          // A wrong key in every spelling too, but not in each at every route: they take turns.
+          const isTurn = name !== 'console' && (index + turn) % wrongKeyTurns === 0;
+          const keys = isTurn ? [undefined, `Bearer ${'x'.repeat(30)}`] : [undefined];
+          return keys.map((authorization) => ({ method, spelling, authorization }));
+        });
       });
       const before = await state();
       await inParallel(jobs, 24, async ({ method, spelling, authorization }) => {
