@@ -1,16 +1,40 @@
-/**
- * A shell in which `turnpike`, and npx with the package's name, are run by the process that runs a test's other commands:
- * scripts of many commands need not load the program for each.
- */
+/** A shell in which `turnpike`, and npx with the package's name, run this checkout. */
 import { createServer, type Socket } from 'node:net';
+import { join, resolve } from 'node:path';
 import { type CommandResult, type Commands, runCommand } from './run-command.ts';
 
+interface ScriptOptions {
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
 export interface CommandShell {
-  run(
-    script: string,
-    options: { readonly cwd: string; readonly environment: Readonly<Record<string, string>> },
-  ): Promise<CommandResult>;
+  readonly run: (script: string, options: ScriptOptions) => Promise<CommandResult>;
   stop(): void;
+}
+
+const npx = `
+npx() {
+  [ "$1 $2" = "--yes @turnpike-network/turnpike" ] || return 9
+  shift 2
+  turnpike "$@"
+}`;
+
+function runIn(
+  functions: string,
+  script: string,
+  { cwd, environment }: ScriptOptions,
+): Promise<CommandResult> {
+  return runCommand('bash', ['-eo', 'pipefail', '-c', `${functions}${npx}\n${script}`], {
+    cwd,
+    env: { ...process.env, ...environment },
+  });
+}
+
+/** Each command in a process of its own, as people run them. */
+export function runScript(script: string, options: ScriptOptions): Promise<CommandResult> {
+  const program = join(resolve(import.meta.dirname, '../..'), 'bin/turnpike.js');
+  return runIn(`turnpike() { "${process.execPath}" "${program}" "$@"; }`, script, options);
 }
 
 interface Order {
@@ -19,6 +43,7 @@ interface Order {
   readonly environment: Record<string, string>;
 }
 
+/** In the process that runs a test's other commands: scripts of many commands need not load the program for each. */
 export async function startCommandShell(commands: Commands): Promise<CommandShell> {
   const server = createServer(async (socket) => {
     const { args, cwd, environment } = await readOrder(socket);
@@ -31,11 +56,7 @@ export async function startCommandShell(commands: Commands): Promise<CommandShel
   const place = server.address();
   if (place === null || typeof place === 'string') throw new Error('the shell has no port');
   return {
-    run: (script, { cwd, environment }) =>
-      runCommand('bash', ['-eo', 'pipefail', '-c', `${functions(place.port)}\n${script}`], {
-        cwd,
-        env: { ...process.env, ...environment },
-      }),
+    run: (script, options) => runIn(functions(place.port), script, options),
     stop: () => void server.close(),
   };
 }
@@ -51,11 +72,6 @@ turnpike() {
   head -c "$error" <&$socket >&2
   exec {socket}>&-
   return "$code"
-}
-npx() {
-  [ "$1 $2" = "--yes @turnpike-network/turnpike" ] || return 9
-  shift 2
-  turnpike "$@"
 }`;
 
 async function readOrder(socket: Socket): Promise<Order> {

@@ -62,12 +62,19 @@ export function startCommands(): Commands {
   return {
     run(args, environment, cwd) {
       const turn = last.then(async (): Promise<CommandResult> => {
-        const gone = once(worker, 'exit').then(() => {
+        const over = new AbortController();
+        const heard = async (event: string) => once(worker, event, { signal: over.signal });
+        const gone = heard('exit').then(() => {
           throw new Error(`the process ended that ran "turnpike ${args.join(' ')}"`);
         });
-        const answered = once(worker, 'message').then(([result]) => result as CommandResult);
+        const answered = heard('message').then(([result]) => result as CommandResult);
         worker.send({ args, environment, cwd });
-        return await Promise.race([answered, gone]);
+        try {
+          return await Promise.race([answered, gone]);
+        } finally {
+          over.abort();
+          await Promise.allSettled([answered, gone]);
+        }
       });
       last = turn.catch(() => {});
       return turn;
