@@ -27,9 +27,9 @@ const gatherMs = 20;
 const defaultSweepMs = 5_000;
 const backoff = { firstMs: 1_000, longestMs: 60_000 };
 /** A gateway that takes longer does not hold up what the others are told next. */
-const patienceMs = 500;
+const offerTimeoutMs = 500;
 /** Where there are no others. */
-const endlessMs = 10_000;
+const loneTimeoutMs = 10_000;
 
 interface AnnouncerOptions {
   readonly sql: Sql;
@@ -75,7 +75,7 @@ export class Announcer {
       options.sql,
       places.map(({ number }) => number),
     );
-    const limits = { sweepMs, patienceMs: places.length === 1 ? endlessMs : patienceMs };
+    const limits = { sweepMs, offerTimeoutMs: places.length === 1 ? loneTimeoutMs : offerTimeoutMs };
     this.#gateways = places.map((place) => new ToldGateway({ ...options, ...limits, ...place }));
     await Promise.all(this.#gateways.map((gateway) => gateway.open()));
   }

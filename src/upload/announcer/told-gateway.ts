@@ -53,7 +53,7 @@ interface ToldGatewayOptions extends GatewayPlace {
   readonly assumed: boolean;
   readonly maxWaiting: number;
   /** How long others wait for it. */
-  readonly patienceMs: number;
+  readonly offerTimeoutMs: number;
   readonly sweepMs: number;
 }
 
@@ -155,9 +155,9 @@ export class ToldGateway {
   /** Tells it of new items at once, where it keeps up. Never throws. */
   async offer(announcements: readonly Announcement[]): Promise<Offered> {
     if (this.#isBehind) return 'later';
-    const { patienceMs } = this.#options;
+    const { offerTimeoutMs } = this.#options;
     try {
-      return { refused: await this.#tell(announcements, patienceMs) };
+      return { refused: await this.#tell(announcements, offerTimeoutMs) };
     } catch (error) {
       this.#isBehind = true;
       // One that takes its time may listen all the same: its own task finds out.
@@ -205,7 +205,7 @@ export class ToldGateway {
     }
     if (this.#waiting > 0 || this.#isBehind) await this.#count();
     // What was stored for it since then wakes this again.
-    this.#isBehind = this.#waiting > 0 || tookMs > this.#options.patienceMs;
+    this.#isBehind = this.#waiting > 0 || tookMs > this.#options.offerTimeoutMs;
     return sweepMs;
   }
 
