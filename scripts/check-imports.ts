@@ -79,7 +79,7 @@ export const floors: Record<string, string[][]> = {
     ['errors.ts', 'metrics.ts', 'migrations.ts'],
     ['items', 'hashing', 'announcer'],
     ['bundler', 'intake'],
-    ['x402', 'multipart', 'proofs', 'reports'],
+    ['x402', 'multipart', 'proofs', 'reports', 'watcher'],
     ['routes'],
   ],
   gateway: [
