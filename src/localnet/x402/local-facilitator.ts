@@ -51,18 +51,23 @@ export function createLocalFacilitator(
     return network;
   });
   let running: { readonly payTo: string; readonly ledger: TokenLedger } | undefined;
+  const addressOfKey = async (name: string): Promise<string> => {
+    const key = await readOrCreateKey(join(config.DATA_DIR, 'keys'), name, () =>
+      randomBytes(32).toString('hex'),
+    );
+    return ethereumAddress(publicKeyOf(Buffer.from(key.text, 'hex')));
+  };
   const live = () => {
     if (running === undefined) throw new Error('the facilitator has not started');
     return running;
   };
 
   const surface = createSurface('x402 facilitator', async () => {
-    const payee = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'local-x402-payee', () =>
-      randomBytes(32).toString('hex'),
-    );
+    const payTo = await addressOfKey('local-x402-payee');
+    const address = await addressOfKey('local-x402-facilitator');
     const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'x402.db'), migrations);
     const ledger = new TokenLedger(sql, now);
-    running = { payTo: ethereumAddress(publicKeyOf(Buffer.from(payee.text, 'hex'))), ledger };
+    running = { payTo, ledger };
     const server = createHttpServer({
       name: 'x402',
       title: 'Local x402 facilitator',
@@ -76,7 +81,7 @@ export function createLocalFacilitator(
       bodyLimit: 128 * 1024,
     });
     sayLocal(server.app, 'local x402 facilitator');
-    const facilitator: Facilitator = { networks, ledger, now };
+    const facilitator: Facilitator = { networks, ledger, address, now };
     facilitatorRoutes(server.app, facilitator);
     rpcRoutes(server.app, facilitator);
     return { server, parts: [{ name: 'tokens', stop: () => sql.close() }] };

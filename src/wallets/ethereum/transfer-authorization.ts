@@ -40,8 +40,12 @@ export function isSignedByHolder(
   signature: string,
   domain: TokenDomain,
 ): boolean {
+  return isDigestSignedBy(transferDigest(transfer, domain), signature, transfer.from);
+}
+
+export function isDigestSignedBy(digest: Uint8Array, signature: string, holder: string): boolean {
   const bytes = Buffer.from(signature.slice(2), 'hex');
   if (bytes.length !== 65) return false;
-  const signer = recoverEthereumAddress(transferDigest(transfer, domain), bytes);
-  return signer !== undefined && signer === parseEthereumAddress(transfer.from.toLowerCase());
+  const signer = recoverEthereumAddress(digest, bytes);
+  return signer !== undefined && signer === parseEthereumAddress(holder.toLowerCase());
 }
