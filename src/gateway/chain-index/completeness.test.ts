@@ -6,7 +6,7 @@ import { BundleQueue } from '../unbundle/queue.ts';
 import { deleteBlocksAbove, insertBlock } from './blocks.ts';
 import { CompletenessReader, completenessLimit } from './completeness.ts';
 import { SqlGatewayIndex } from './sql-index.ts';
-import { digest } from './testing.ts';
+import { digest, entry, header } from './testing.ts';
 
 describe('completeness', () => {
   forEachEngine((_engine, open) => {
@@ -157,6 +157,54 @@ describe('completeness', () => {
       assert.deepEqual(
         (await reader.of({})).unreadBundles.map(({ height }) => height),
         [3],
+      );
+    });
+
+    it('knows what an index of an earlier version lacks', async () => {
+      const before = gatewayMigrations.filter(({ id }) => id !== 'gateway-004-completeness');
+      const old = await open(before, 'earlier');
+      for (const height of [3, 4, 5, 8, 9]) {
+        await old.run(
+          `INSERT INTO blocks (height, id, previous, timestamp, tx_count, block_size, weave_size)
+           VALUES (?, ?, ?, 0, 0, '0', '0')`,
+          height,
+          digest(`block ${height}`),
+          digest(`block ${height - 1}`),
+        );
+      }
+      const index = new SqlGatewayIndex(old);
+      const roots = [4, 5, 8, 9].map((height) => entry(header(`at ${height}`), { height, blockIndex: 0 }));
+      const prepared = await index.writer.prepare(roots);
+      await old.transaction((tx) => index.writer.put(tx, prepared));
+      for (const [name, state, retries] of [
+        ['at 4', 'queued', 0],
+        ['at 5', 'failed', 1],
+        ['at 8', 'failed', 25],
+        ['at 9', 'skipped', 0],
+      ] as const) {
+        await old.run(
+          `INSERT INTO bundles (id, root, depth, format, state, priority, bypass, next_try_at, import_attempt_count,
+             retry_attempt_count) VALUES (?, ?, 0, 1, ?, 0, 0, 0, 1, ?)`,
+          digest(name),
+          digest(name),
+          state,
+          retries,
+        );
+      }
+      await old.close();
+      const sql = await open(gatewayMigrations, 'earlier');
+      const told = await new CompletenessReader(sql, { indexesAllItems: true }).of({ min: 3 });
+      assert.deepEqual(told.missingBlocks, [{ min: 6, max: 7 }]);
+      assert.deepEqual(
+        told.unreadBundles.map((bundle) => [bundle.id, bundle.height, bundle.state]),
+        [
+          [id('at 4'), 4, 'QUEUED'],
+          [id('at 8'), 8, 'FAILED'],
+        ],
+      );
+      assert.deepEqual(
+        told.leftOutBundles.map(({ height }) => height),
+        [9],
       );
     });
 
