@@ -4,8 +4,12 @@
  */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 
-/** Waits to be read, or could not be read so far. One whose bytes are no bundle lacks nothing. */
-export const unreadBundles = "(state IN ('queued', 'running') OR (state = 'failed' AND broken = 0))";
+/**
+ * Waits to be read, or could not be read so far. One whose bytes are no bundle lacks nothing. Written as one term, so
+ * that no planner prefers the index of the queue.
+ */
+export const unreadBundles =
+  "CASE state WHEN 'queued' THEN 1 WHEN 'running' THEN 1 WHEN 'failed' THEN 1 - broken ELSE 0 END = 1";
 /** The unbundle filter did not let it through, or an operator pruned items of it. */
 export const leftOutBundles = "(state = 'skipped' OR pruned_count > 0)";
 

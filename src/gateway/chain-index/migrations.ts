@@ -202,7 +202,7 @@ UPDATE bundles SET broken = 1 WHERE state = 'failed' AND retry_attempt_count <= 
 UPDATE bundles SET height = (SELECT r.height FROM records r WHERE r.id = bundles.root)
 WHERE state <> 'unbundled' OR pruned_count > 0;
 CREATE INDEX bundles_unread ON bundles (height)
-WHERE (state IN ('queued', 'running') OR (state = 'failed' AND broken = 0));
+WHERE CASE state WHEN 'queued' THEN 1 WHEN 'running' THEN 1 WHEN 'failed' THEN 1 - broken ELSE 0 END = 1;
 CREATE INDEX bundles_left_out ON bundles (height) WHERE (state = 'skipped' OR pruned_count > 0);
 CREATE INDEX bundles_nested ON bundles (root) WHERE depth > 0 AND state <> 'unbundled';`,
   },
