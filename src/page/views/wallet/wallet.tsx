@@ -1,5 +1,6 @@
 /** Who pays: the wallet in use, its credits, and every way to get, lend and understand them. */
 import type { Place } from '../../app/location.ts';
+import { Tabbed } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
 import { Overview } from './overview.tsx';
@@ -22,7 +23,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
     prices: words.prices,
   };
   return (
-    <>
+    <Tabbed>
       <Tabs
         label={words.label}
         current={page}
@@ -37,6 +38,6 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'share' && <Share />}
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
-    </>
+    </Tabbed>
   );
 }
