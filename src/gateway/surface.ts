@@ -17,13 +17,14 @@ import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
 import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
+import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
 import { readFilters } from './filters/configured.ts';
-import type { Filters } from './filters/filter.ts';
+import { canonicalFilter, type Filters } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
@@ -197,8 +198,12 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const { blocklist, followers } = admin;
   const contentPart = createContentPart({ config, content, blocklist, meter });
   const signatures = createSignaturePart(common);
+  const completeness = new CompletenessReader(sql, {
+    indexesAllItems: canonicalFilter(filters.index) === canonicalFilter({ always: true }),
+  });
   const gatewayRoutes = createGatewayRoutes({
     ...common,
+    completeness,
     filters,
     release: deps.release,
     info: () => ({ ...meterPart.info, ...signatures.info(), ...indexes.info() }),
@@ -217,7 +222,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     },
     ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
     createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline, fork }),
-    createGraphqlPart({ ...common, meter, fork }),
+    createGraphqlPart({ ...common, meter, completeness, fork }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
