@@ -212,7 +212,11 @@ export class TokenLedger {
   /** Moves what the sender of a transaction holds; throws `TransferRefused` and then moves nothing. */
   async send(network: string, { number, ...transfer }: SentTransfer): Promise<Transfer> {
     const [from, to] = [transfer.from.toLowerCase(), transfer.to.toLowerCase()];
-    return this.#move(network, { ...transfer, from, to, nonce: `#${number}`, input: undefined }, Number(number));
+    return this.#move(
+      network,
+      { ...transfer, from, to, nonce: `#${number}`, input: undefined },
+      Number(number),
+    );
   }
 
   #move(network: string, transfer: Omit<Transfer, 'height'>, number?: number): Promise<Transfer> {

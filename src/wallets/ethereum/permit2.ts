@@ -49,4 +49,5 @@ export const isPermitSignedByHolder = (
   permit: PermitTerms,
   signature: string,
   chainId: number,
-): boolean => holderKey(permitDigest(authorization, permit, chainId), signature, authorization.from) !== undefined;
+): boolean =>
+  holderKey(permitDigest(authorization, permit, chainId), signature, authorization.from) !== undefined;
