@@ -45,5 +45,6 @@ export async function forgetOtherChain(sql: Sql, nodes: NodePool, log: Logger): 
   log.warn('the local chain is another one than was indexed: the index begins anew');
   await sql.transaction(async (tx) => {
     for (const table of chainTables) await tx.run(`DELETE FROM ${table}`);
+    await tx.run('UPDATE final_cursor SET pos = 0, tie = -1, record = -1');
   });
 }
