@@ -11,7 +11,7 @@ import { EVERY_TERM } from './terms.ts';
 import type { IndexWriter } from './writer.ts';
 
 /** Of one transaction. */
-const recordsAtOnce = 256;
+const recordsAtOnce = 500;
 const blocksAtOnce = 64;
 
 /** One batch; answers whether more is left. */
