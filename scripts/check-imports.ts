@@ -97,6 +97,7 @@ export const floors: Record<string, string[][]> = {
     ['content'],
     ['metering'],
     ['migrations.ts'],
+    ['events'],
     ['graphql', 'httpsig', 'export', 'published-indexes'],
     ['routes'],
     ['admin'],

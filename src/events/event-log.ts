@@ -40,6 +40,15 @@ export async function appendEvents(
   }
 }
 
+/** Drops everything, where what it tells of is gone. Numbers go on where they were, and nobody has missed anything. */
+export async function forgetEvents(tx: SqlExecutor): Promise<void> {
+  await tx.run('DELETE FROM event_log');
+  await tx.run(
+    `UPDATE event_state SET value = (SELECT s.value FROM event_state s WHERE s.name = 'numbered')
+     WHERE name = 'pruned'`,
+  );
+}
+
 interface LogRow {
   readonly seq: number;
   readonly topic: string;

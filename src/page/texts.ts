@@ -1523,6 +1523,10 @@ export const texts = {
         blockedIds: 'Ids blocked',
         blockedHashes: 'Contents blocked',
         blockedNames: 'Names blocked',
+        eventReaders: 'Followers of events',
+        webhooks: 'Webhooks',
+        webhooksFailing: 'Webhooks that fail',
+        webhooksBehind: 'Batches of events not yet sent to webhooks',
       } as Readonly<Record<string, string>>,
     },
     charts: {
