@@ -69,7 +69,7 @@ export const floors: Record<string, string[][]> = {
     ['locks.ts', 'metrics.ts', 'settings.ts'],
     ['errors.ts', 'receipts.ts'],
     ['requests'],
-    ['prices'],
+    ['notices', 'prices'],
     ['chain'],
     ['actions'],
     ['cards'],
