@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { at, NamesBench, namesLedgerMigrations, text } from '../../test/support/names-bench.ts';
-import { toldWallets } from '../events/testing.ts';
+import { toldWallets } from '../events/testing-wallets.ts';
 import { wallet } from '../localnet/solana/testing.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 

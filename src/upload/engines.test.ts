@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../test/support/seeded-random.ts';
 import { winc } from '../credits/credits.ts';
-import { toldWallets } from '../events/testing.ts';
+import { toldWallets } from '../events/testing-wallets.ts';
 import { Lease, LostLease } from '../storage/sql/lease.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
-import { toldWallets } from '../../src/events/testing.ts';
+import { toldWallets } from '../../src/events/testing-wallets.ts';
 import { startTestS3 } from '../../src/storage/blobs/s3/testing.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import { startTestUpload, testMigrations } from '../../src/upload/testing.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toldWallets } from '../../events/testing.ts';
+import { toldWallets } from '../../events/testing-wallets.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';

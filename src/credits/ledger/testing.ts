@@ -1,6 +1,6 @@
 /** For tests of this room: a fresh ledger with a clock that the test moves, and the usual requests. */
 import assert from 'node:assert/strict';
-import { toldWallets } from '../../events/testing.ts';
+import { toldWallets } from '../../events/testing-wallets.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { OpenForTest } from '../../storage/sql/testing.ts';
 import { type Credits, clawbackReasons, creditReasons, type SpendRequest, winc } from '../credits.ts';

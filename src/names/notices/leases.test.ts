@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
-import { toldWallets } from '../../events/testing.ts';
+import { toldWallets } from '../../events/testing-wallets.ts';
 import { silentLog } from '../../kernel/testing.ts';
 import { wallet } from '../../localnet/solana/testing.ts';
 import { ChainUnavailable } from '../../registry/errors.ts';
