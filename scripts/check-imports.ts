@@ -55,7 +55,13 @@ export const allowed: Record<string, string[]> = {
  */
 export const floors: Record<string, string[][]> = {
   payments: [['newest.ts'], ['card', 'chain', 'x402']],
-  events: [['migrations.ts', 'event-log.ts'], ['feed.ts']],
+  events: [
+    ['migrations.ts', 'event-log.ts'],
+    ['feed.ts'],
+    ['event-pages.ts'],
+    ['live-feed.ts'],
+    ['streams', 'hooks'],
+  ],
   credits: [['errors.ts'], ['credits.ts'], ['ledger', 'signatures']],
   payment: [
     ['answers.ts', 'countries.ts', 'errors.ts', 'metrics.ts', 'promo-query.ts', 'referer.ts', 'schemas.ts'],
