@@ -65,11 +65,11 @@ export const floors: Record<string, string[][]> = {
   credits: [['errors.ts'], ['credits.ts'], ['ledger', 'signatures']],
   payment: [
     ['answers.ts', 'countries.ts', 'errors.ts', 'metrics.ts', 'promo-query.ts', 'referer.ts', 'schemas.ts'],
-    ['auth', 'client-limits.ts', 'route-failures.ts'],
+    ['auth', 'client-limits.ts', 'route-failures.ts', 'wallet-source.ts'],
     ['gifts.ts'],
     ['bookkeeping.ts'],
     ['routes'],
-    ['card', 'chain', 'x402'],
+    ['card', 'chain', 'events', 'x402'],
   ],
   names: [
     ['locks.ts', 'metrics.ts', 'settings.ts'],

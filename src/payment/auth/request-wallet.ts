@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import type { Reply, Request } from '../../kernel/http/app.ts';
 import { parseAddress } from '../../wallets/address.ts';
+import { invalidSignature } from '../errors.ts';
 import { type Audience, issueToken, readToken } from './jwt.ts';
 
 /** Who a request speaks for, when it said so in a way that was checked. */
@@ -79,4 +80,15 @@ export function createAuthenticator({
     if (header === undefined || !header.startsWith('Bearer ')) return undefined;
     return walletOfToken(header.slice('Bearer '.length), 'balance');
   }
+}
+
+/** Throws where the request names no wallet, or does not prove it. */
+export async function requireWallet(
+  auth: Authenticator,
+  request: Request,
+  reply: Reply,
+): Promise<RequestWallet> {
+  const wallet = await auth.walletOf(request, reply);
+  if (wallet === undefined || wallet === 'invalid') throw invalidSignature();
+  return wallet;
 }

@@ -5,8 +5,8 @@ import type { RequestSignatures } from '../../credits/signatures/request-signatu
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { neverCache, sendExact } from '../answers.ts';
 import { actingWallet } from '../auth/acting-wallet.ts';
-import type { Authenticator } from '../auth/request-wallet.ts';
-import { invalidNotice, invalidSignature, userNotFound } from '../errors.ts';
+import { type Authenticator, requireWallet } from '../auth/request-wallet.ts';
+import { invalidNotice, userNotFound } from '../errors.ts';
 import { errorText, signatureHeaders, winc } from '../schemas.ts';
 
 export interface AccountNoticeDeps {
@@ -34,9 +34,8 @@ export function accountNoticeRoutes(app: App, deps: AccountNoticeDeps): void {
       },
     },
     async (request, reply) => {
-      const wallet = await auth.walletOf(request, reply);
-      if (wallet === undefined || wallet === 'invalid') throw invalidSignature();
-      await answerNotice(credits, wallet.address, reply);
+      const { address } = await requireWallet(auth, request, reply);
+      await answerNotice(credits, address, reply);
     },
   );
   app.put(

@@ -1,7 +1,7 @@
 /** The ledger's log as events of wallets, and what a wallet may ask for of its own. */
-import { BadQuery, type EventSource, type FeedEvent, type FeedQuery } from '../../events/feed.ts';
-import { readWalletEvents, walletEventTypes } from '../../events/wallet-events.ts';
-import { isRecord } from '../../formats/json.ts';
+import { BadQuery, type EventSource, type FeedEvent, type FeedQuery } from '../events/feed.ts';
+import { readWalletEvents, walletEventTypes } from '../events/wallet-events.ts';
+import { isRecord } from '../formats/json.ts';
 
 export interface WalletQuery extends FeedQuery {
   /** Types and topics (`upload` is every type that begins with `upload.`); undefined is all. */
