@@ -185,10 +185,11 @@ function tagOf(text: string): { name: string; value: string } | undefined {
   return name === undefined || value === undefined ? undefined : { name, value };
 }
 
-function describe({ contentType, size }: ChainEvent['data']): string {
+function describe({ content_type: type, data_size: size, transactions }: ChainEvent['data']): string {
   const parts = [
-    typeof contentType === 'string' ? clampText(contentType, 60) : '',
+    typeof type === 'string' ? clampText(type, 60) : '',
     typeof size === 'number' ? formatBytes(size) : '',
+    typeof transactions === 'number' ? words.transactionsIn(transactions) : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }

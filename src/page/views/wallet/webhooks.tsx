@@ -18,6 +18,7 @@ const types = {
     'credits.paid',
     'credits.spent',
     'credits.refunded',
+    'credits.taken',
     'credits.shared',
     'credits.low',
   ],
