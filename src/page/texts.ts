@@ -614,6 +614,7 @@ export const texts = {
       share: 'Share credits',
       redeem: 'Redeem a gift',
       prices: 'What does storage cost?',
+      notices: 'Tell me what happens to my wallet',
       copyAddress: 'Copy the address of my wallet',
     },
     tabs: {
@@ -623,7 +624,56 @@ export const texts = {
       share: 'Share',
       redeem: 'Redeem a gift',
       prices: 'Prices',
+      notices: 'Notices',
       webhooks: 'Webhooks',
+    },
+    notices: {
+      title: 'Notices',
+      note: 'What happens to your credits, uploads and names, told the moment it does. Only you can see it.',
+      signNote: 'Only you can see what happens to your wallet: it signs once to show it.',
+      show: 'Show notices',
+      low: {
+        title: 'Before your credits run out',
+        label: 'Tell me when I have less than',
+        hint: 'In credits. Empty: do not tell me. You are told here, by event streams and by webhooks.',
+        usual: (credits: string) =>
+          `In credits. This service tells everybody at ${credits}; choose another amount, or leave it empty not to be told.`,
+        wrong: 'That is no amount of credits.',
+        save: 'Save',
+        saved: 'You will be told once your credits fall below that.',
+        off: 'You will not be told when your credits run low.',
+        unknown: 'This service does not tell when credits run low.',
+        noAccount: 'This wallet has no credits yet. Buy some first.',
+      },
+      happened: 'What happened',
+      nothing: 'Nothing has happened yet',
+      nothingNote: 'It is shown here the moment it does: buy credits, upload a file, or take a name.',
+      following: 'following',
+      connecting: 'connecting',
+      paused: 'paused',
+      events: {
+        paid: (credits: string) => `${credits} came in`,
+        spent: (credits: string) => `${credits} were spent`,
+        refunded: (credits: string) => `${credits} came back`,
+        taken: (credits: string) => `${credits} were taken back with the payment that had brought them`,
+        lent: (credits: string, payer: string, approved: string) => `${payer} lent ${credits} to ${approved}`,
+        lentBack: (credits: string, payer: string, approved: string) =>
+          `${credits} that ${approved} had not used went back to ${payer}`,
+        low: (credits: string, lasts: number | undefined) =>
+          lasts === undefined
+            ? `Your credits run low: ${credits} are left`
+            : `Your credits run low: ${credits} are left, enough for about ${lasts} more of what you usually buy`,
+        receipt: (size: string, credits: string, isFree: boolean) =>
+          isFree ? `Uploaded ${size}, for free` : `Uploaded ${size} for ${credits}`,
+        bundled: (id: string) => `${id} is on its way to the chain`,
+        permanent: (id: string) => `${id} is permanent`,
+        uploadFailed: (id: string, credits: string) => `${id} could not be stored; ${credits} came back`,
+        bought: (name: string) => `The name ${name} was bought`,
+        changed: (name: string, action: string) => `${name} was changed (${action})`,
+        nameFailed: (name: string, why: string) => `Nothing became of an action on ${name}: ${why}`,
+        lapsing: (name: string, when: string) => `The lease of ${name} ends ${when}: extend it to keep it`,
+        lapsed: (name: string) => `The lease of ${name} is over, and so are its days of grace`,
+      },
     },
     nobody: {
       title: 'Connect a wallet to begin',

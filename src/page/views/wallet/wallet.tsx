@@ -2,6 +2,7 @@
 import type { Place } from '../../app/location.ts';
 import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
+import { Notices } from './notices.tsx';
 import { Overview } from './overview.tsx';
 import { Prices } from './prices.tsx';
 import { Redeem } from './redeem.tsx';
@@ -9,7 +10,7 @@ import { Share } from './share.tsx';
 import { TopUp } from './top-up/top-up.tsx';
 import { Webhooks } from './webhooks.tsx';
 
-const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'webhooks'] as const;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'notices', 'webhooks'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
@@ -21,6 +22,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
     share: words.share,
     redeem: words.redeem,
     prices: words.prices,
+    notices: words.notices,
     webhooks: words.webhooks,
   };
   return (
@@ -39,6 +41,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'share' && <Share />}
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
+      {page === 'notices' && <Notices />}
       {page === 'webhooks' && <Webhooks />}
     </>
   );

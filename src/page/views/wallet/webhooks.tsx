@@ -3,30 +3,21 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
-import { ServiceError } from '../../services/console.ts';
 import type { AskHooks } from '../../services/hooks.ts';
-import { askSigned } from '../../services/payment.ts';
+import { walletEventTypes } from '../../services/wallet-events.ts';
 import { texts } from '../../texts.ts';
-import { signForPayment } from '../../wallet/sign-for.ts';
+import { changeAs, hasAsked, readAs } from '../../wallet/ask-as.ts';
 import { type Wallet, wallet } from '../../wallet/wallet.ts';
 import { Hooks } from '../hooks/hooks.tsx';
 import { NeedWallet } from './need-wallet.tsx';
 
 const words = texts.hooks;
+const typesOf = (topic: string) => walletEventTypes.filter((type) => type.startsWith(`${topic}.`));
 const types = {
-  [words.kinds.credits]: [
-    'credits.paid',
-    'credits.spent',
-    'credits.refunded',
-    'credits.taken',
-    'credits.shared',
-    'credits.low',
-  ],
-  [words.kinds.uploads]: ['upload.receipt', 'upload.bundled', 'upload.permanent', 'upload.failed'],
-  [words.kinds.names]: ['name.bought', 'name.changed', 'name.failed', 'name.lapsing', 'name.lapsed'],
+  [words.kinds.credits]: typesOf('credits'),
+  [words.kinds.uploads]: typesOf('upload'),
+  [words.kinds.names]: typesOf('name'),
 };
-/** To read, one signature is enough for a while. In memory alone: a reload asks the wallet again. */
-const tokens = new Map<string, string>();
 
 export function Webhooks() {
   const current = wallet.value;
@@ -40,7 +31,7 @@ export function Webhooks() {
 
 function OfWallet({ of: current }: { readonly of: Wallet }) {
   // Keys of the page sign without a question; others are asked when the person wants it.
-  const [isWanted, want] = useState(current.source !== 'injected' || tokens.has(current.address));
+  const [isWanted, want] = useState(current.source !== 'injected' || hasAsked(current));
   if (isWanted) return <Hooks owner={current.address} ask={asking(current)} types={types} />;
   return (
     <Card>
@@ -54,25 +45,7 @@ function OfWallet({ of: current }: { readonly of: Wallet }) {
 
 const asking =
   (current: Wallet): AskHooks =>
-  async <T,>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> => {
+  <T,>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> => {
     const whole = `/v1/hooks${path}`;
-    const token = tokens.get(current.address);
-    if (method === 'GET' && token !== undefined) {
-      try {
-        return (await askSigned<T>(method, whole, { authorization: token })).value;
-      } catch (error) {
-        // It has lapsed, or the service was begun anew.
-        if (!(error instanceof ServiceError) || error.status !== 403) throw error;
-        tokens.delete(current.address);
-      }
-    }
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const headers = await signForPayment(current, {
-      ...{ method, path: whole },
-      ...(text !== undefined && { body: text }),
-      ...(method !== 'GET' && { nonce: crypto.randomUUID() }),
-    });
-    const answer = await askSigned<T>(method, whole, headers, text);
-    if (answer.token !== undefined) tokens.set(current.address, answer.token);
-    return answer.value;
+    return method === 'GET' ? readAs(current, whole) : changeAs(current, method, whole, body);
   };
