@@ -23,7 +23,7 @@ interface Told {
   readonly blockId: string | undefined;
 }
 
-forEachEngine((engine, open) => {
+forEachEngine((_engine, open) => {
   async function fresh() {
     const sql = await open(migrations);
     const index = new SqlGatewayIndex(sql);
@@ -217,8 +217,31 @@ forEachEngine((engine, open) => {
     await check(made);
   });
 
+  it('an index of an earlier release tells nothing of what was stable before', async () => {
+    const before = migrations.filter(({ id }) => id !== 'gateway-004-final-cursor');
+    const old = await open(before, 'index');
+    await old.run("INSERT INTO chain_state (name, value) VALUES ('stable_height', 7)");
+    const sql = await open(migrations, 'index');
+    const index = new SqlGatewayIndex(sql);
+    const heights = [3, 7, 8];
+    const prepared = await index.writer.prepare(
+      heights.map((height) => entry(header(`at ${height}`), { height, blockIndex: 0 })),
+    );
+    // Written as the earlier release did: without a word.
+    await sql.transaction((tx) => index.writer.put(tx, prepared, { events: index.writer.newEvents() }));
+    assert.equal(await tellFinal(sql, index.writer), false);
+    await sql.run("UPDATE chain_state SET value = 8 WHERE name = 'stable_height'");
+    while (await tellFinal(sql, index.writer));
+    const log = new EventLog(sql);
+    await log.number();
+    assert.deepEqual(
+      (await log.read(0)).flatMap(unpackChanges).map((change) => 'records' in change && change.height),
+      [8],
+    );
+  });
+
   it('whatever happens in whatever order, each record is told what the index shows', async () => {
-    for (let seed = 1; seed <= (engine === 'sqlite' ? 12 : 8); seed += 1) {
+    for (let seed = 1; seed <= 6; seed += 1) {
       const random = seededRandom(seed);
       const made = await fresh();
       const roots = Array.from({ length: 12 }, (_, at) => `root ${at}`);
