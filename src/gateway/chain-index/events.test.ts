@@ -1,6 +1,7 @@
 /** What the log of events says, beside what the index has: random histories, on both engines, many things at once. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { EventLog } from '../../events/event-log.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
@@ -23,7 +24,7 @@ interface Told {
   readonly blockId: string | undefined;
 }
 
-forEachEngine((_engine, open) => {
+forEachEngine((engine, open) => {
   async function fresh() {
     const sql = await open(migrations);
     const index = new SqlGatewayIndex(sql);
@@ -79,8 +80,12 @@ forEachEngine((_engine, open) => {
       chain.length = height + 1;
       while (await writer.unmine(sql, height));
     }
-    /** Items of a transaction, as the unbundler writes them. */
-    async function unbundle(rootName: string, names: readonly string[]): Promise<void> {
+    /** Items of a transaction, as the unbundler writes them; `hold` is waited for before they are committed. */
+    async function unbundle(
+      rootName: string,
+      names: readonly string[],
+      hold = async () => {},
+    ): Promise<void> {
       const root = await index.recordOf(digest(rootName).toString('base64url'));
       if (root === undefined) return;
       const placed = { root, parent: root, parentOffset: 0, itemOffset: 0, dataOffset: 0, itemSize: 0 };
@@ -99,6 +104,7 @@ forEachEngine((_engine, open) => {
           tx,
           prepared.map((one) => ({ ...one, entry: { ...one.entry, mined } })),
         );
+        await hold();
       });
     }
     async function finish(): Promise<void> {
@@ -214,6 +220,34 @@ forEachEngine((_engine, open) => {
     };
     assert.deepEqual(await of('announced'), ['new', 'mined', 'final']);
     assert.deepEqual(await of('late'), ['mined', 'final']);
+    await check(made);
+  });
+
+  it('items that are committed while the cursor passes are final all the same', async (t) => {
+    if (engine === 'sqlite') return t.skip('SQLite writes one transaction after the other');
+    const made = await fresh();
+    await made.mine(['bundle']);
+    for (let block = 0; block < depth + 2; block += 1) await made.mine([]);
+    const written = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    const unbundled = made.unbundle('bundle', ['item'], () => {
+      written.resolve();
+      return mayCommit.promise;
+    });
+    await written.promise;
+    let isOver = false;
+    const finished = made.finish().then(() => {
+      isOver = true;
+    });
+    await eventually('the cursor waits', async () => {
+      const waiting = await made.sql.get<{ n: number }>(
+        `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%final_cursor%'
+           AND pid <> pg_backend_pid()`,
+      );
+      return isOver || (waiting?.n ?? 0) > 0;
+    });
+    mayCommit.resolve();
+    await Promise.all([unbundled, finished]);
     await check(made);
   });
 
