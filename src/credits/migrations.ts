@@ -73,6 +73,11 @@ export const creditsMigrations: readonly Migration[] = [
     id: 'credits-004-payments',
     up: `CREATE INDEX credits_entries_payments ON credits_entries (sequence) WHERE payment IS NOT NULL;`,
   },
+  {
+    // Below what balance a wallet wants to be told; null: as the service has it for everybody, 0: never.
+    id: 'credits-006-notices',
+    up: 'ALTER TABLE credits_accounts ADD COLUMN notice_winc AMOUNT',
+  },
   ...signatureMigrations,
   ...eventMigrations,
 ];

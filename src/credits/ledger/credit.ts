@@ -10,8 +10,9 @@ import {
   type Winc,
   winc,
 } from '../credits.ts';
-import { append, type NewEntry, openAccount, setBalance } from './accounts.ts';
+import { append, type NewEntry, openAccount, readNotice, setBalance } from './accounts.ts';
 import { callBackLent } from './approvals.ts';
+import { tellIfLow, tellPaid, tellTaken } from './notices.ts';
 import { takeOwn } from './spend.ts';
 import { beginSpending } from './spendings.ts';
 
@@ -23,8 +24,11 @@ export async function credit(tx: SqlExecutor, request: CreditRequest, now: numbe
   }
   const entry = { account: address, amount, reason, changeId: id, line: 0, payment, note };
   const changed = await change(tx, entry, addressType, now);
-  if (!changed.applied || reserve === undefined) return changed;
-  return { applied: true, balance: await reserveOf(tx, address, reserve, now) };
+  if (!changed.applied) return changed;
+  const after =
+    reserve === undefined ? changed : { applied: true, balance: await reserveOf(tx, address, reserve, now) };
+  await tellPaid(tx, request, after, now);
+  return after;
 }
 
 /** Part of what was just given; what the wallet had or owed before is not touched. */
@@ -40,13 +44,26 @@ async function reserveOf(
   return winc(await takeOwn(tx, row, now));
 }
 
-export async function clawback(tx: SqlExecutor, request: ClawbackRequest, now: number): Promise<Changed> {
+export async function clawback(
+  tx: SqlExecutor,
+  request: ClawbackRequest,
+  now: number,
+  usualNotice: bigint,
+): Promise<Changed> {
   const { address, addressType, amount, reason, id, note } = request;
   assertAmount(amount);
   const entry = { account: address, amount: -amount, reason, changeId: id, line: 0, note };
   const changed = await change(tx, entry, addressType, now);
-  if (!changed.applied || changed.balance >= 0n) return changed;
-  return { applied: true, balance: winc(await callBackLent(tx, address, changed.balance, id, now)) };
+  if (!changed.applied) return changed;
+  const { balance } = changed;
+  const after = {
+    applied: true,
+    balance: balance >= 0n ? balance : winc(await callBackLent(tx, address, balance, id, now)),
+  };
+  await tellTaken(tx, request, after, now);
+  const noticeAt = (await readNotice(tx, address)) ?? usualNotice;
+  await tellIfLow(tx, { address, before: balance + amount, after: after.balance, noticeAt }, now);
+  return after;
 }
 
 async function change(tx: SqlExecutor, entry: NewEntry, type: string, now: number): Promise<Changed> {

@@ -3,7 +3,8 @@
  * binds them to a database and a clock.
  */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import type { CreditChanges, Credits, SpendRequest } from '../credits.ts';
+import { type CreditChanges, type Credits, type SpendRequest, winc } from '../credits.ts';
+import { readNotice, setNotice } from './accounts.ts';
 import { approve, revoke } from './approvals.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
@@ -20,20 +21,22 @@ export interface CreditsOptions {
   readonly sql: Sql;
   /** Unix milliseconds. */
   readonly now?: () => number;
+  /** Wallets that have not chosen are told when their balance falls below this; 0: they are not. */
+  readonly noticeWinc?: bigint;
 }
 
 const EXPIRED_AT_ONCE = 1_000;
 
-export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits {
+export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsOptions): Credits {
   const within = (tx: SqlExecutor): CreditChanges => ({
     credit: (request) => credit(tx, request, now()),
-    clawback: (request) => clawback(tx, request, now()),
-    reserve: (request) => take(tx, request, 'reserved', now()),
+    clawback: (request) => clawback(tx, request, now(), noticeWinc),
+    reserve: (request) => take(tx, request, 'reserved', now(), noticeWinc),
     settle: (reason, id, amount) => settle(tx, reason, id, amount, now()),
-    spend: (request) => take(tx, request, 'settled', now()),
+    spend: (request) => take(tx, request, 'settled', now(), noticeWinc),
     refund: (reason, id) => refund(tx, reason, id, now()),
     assign: (reason, from, to, amount) => assign(tx, reason, from, to, amount, now()),
-    approve: (request) => approve(tx, request, now()),
+    approve: (request) => approve(tx, request, now(), noticeWinc),
     revoke: (request) => revoke(tx, request, now()),
   });
   const alone = <T>(change: (changes: CreditChanges) => Promise<T>): Promise<T> =>
@@ -59,6 +62,11 @@ export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits 
     approvals: (payer, approved) => readApprovals(sql, payer, approved, now()),
     approvalsOf: (address) => readApprovalsOf(sql, address, now()),
     expireApprovals: (limit = EXPIRED_AT_ONCE) => expireApprovals(sql, now(), limit),
+    async notice(address) {
+      const own = await readNotice(sql, address);
+      return { winc: winc(own ?? noticeWinc), own: own !== undefined };
+    },
+    setNotice: (address, amount) => setNotice(sql, address, amount),
     entries: (account, page) => readEntries(sql, account, page),
     payments: (address, page) => readPayments(sql, address, page),
     hasPaid,

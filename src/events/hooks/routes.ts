@@ -2,6 +2,7 @@
  * The routes of webhooks, the same for the operator (behind the admin key) and for a wallet (by its signature): who asks
  * is all that differs. Below the scope's prefix they begin with `/hooks`.
  */
+import type { FastifyContextConfig } from 'fastify';
 import { Type } from 'typebox';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
 import { sendJson } from '../../kernel/http/error-mapper.ts';
@@ -14,6 +15,8 @@ export interface HookRoutesOptions<E extends FeedEvent, Q extends FeedQuery> {
   readonly ownerOf: (request: Request, reply: Reply) => string | Promise<string>;
   /** For the OpenAPI document. */
   readonly tags: readonly string[];
+  /** What routes that change something say of themselves: where a wallet owns hooks, that they act on its signature. */
+  readonly changing?: FastifyContextConfig;
 }
 
 const settings = {
@@ -26,7 +29,7 @@ const ofLetter = Type.Object({ id: Type.String({ maxLength: 64 }), letter: Type.
 
 export function hookRoutes<E extends FeedEvent, Q extends FeedQuery>(
   app: App,
-  { hooks, ownerOf, tags }: HookRoutesOptions<E, Q>,
+  { hooks, ownerOf, tags, changing = {} }: HookRoutesOptions<E, Q>,
 ): void {
   const described = (summary: string) => ({ summary, tags: [...tags] });
   const answer = (reply: Reply, value: unknown, status = 200): void => {
@@ -41,7 +44,7 @@ export function hookRoutes<E extends FeedEvent, Q extends FeedQuery>(
     '/hooks',
     {
       schema: { ...described('Makes a webhook; its secret is told this once'), body: Type.Object(settings) },
-      config: { invalid: 'Invalid hook - must be an object with a url' },
+      config: { ...changing, invalid: 'Invalid hook - must be an object with a url' },
     },
     async (request, reply) => {
       const owner = await ownerOf(request, reply);
@@ -57,7 +60,7 @@ export function hookRoutes<E extends FeedEvent, Q extends FeedQuery>(
     '/hooks/:id',
     {
       schema: { ...described('Changes a webhook'), params: ofHook, body: Type.Object(settings) },
-      config: { invalid: 'Invalid hook - must be an object' },
+      config: { ...changing, invalid: 'Invalid hook - must be an object' },
     },
     async (request, reply) => {
       const owner = await ownerOf(request, reply);
@@ -67,7 +70,7 @@ export function hookRoutes<E extends FeedEvent, Q extends FeedQuery>(
   );
   app.delete(
     '/hooks/:id',
-    { schema: { ...described('Removes a webhook and its dead letters'), params: ofHook } },
+    { schema: { ...described('Removes a webhook and its dead letters'), params: ofHook }, config: changing },
     async (request, reply) => {
       await hooks.remove(await ownerOf(request, reply), request.params.id);
       answer(reply, { removed: true });
@@ -83,7 +86,7 @@ export function hookRoutes<E extends FeedEvent, Q extends FeedQuery>(
   for (const action of ['pause', 'resume', 'rotate', 'ping'] as const) {
     app.post(
       `/hooks/:id/${action}`,
-      { schema: { ...described(actions[action]), params: ofHook } },
+      { schema: { ...described(actions[action]), params: ofHook }, config: changing },
       async (request, reply) => {
         answer(reply, await hooks[action](await ownerOf(request, reply), request.params.id));
         return reply;
@@ -109,7 +112,10 @@ export function hookRoutes<E extends FeedEvent, Q extends FeedQuery>(
   );
   app.post(
     '/hooks/:id/dead/:letter/resend',
-    { schema: { ...described('Sends it now; it is dropped once it was taken'), params: ofLetter } },
+    {
+      schema: { ...described('Sends it now; it is dropped once it was taken'), params: ofLetter },
+      config: changing,
+    },
     async (request, reply) => {
       const { id, letter } = request.params;
       answer(reply, await hooks.resend(await ownerOf(request, reply), id, letter));
@@ -118,7 +124,7 @@ export function hookRoutes<E extends FeedEvent, Q extends FeedQuery>(
   );
   app.delete(
     '/hooks/:id/dead/:letter',
-    { schema: { ...described('Drops it'), params: ofLetter } },
+    { schema: { ...described('Drops it'), params: ofLetter }, config: changing },
     async (request, reply) => {
       const { id, letter } = request.params;
       await hooks.dropLetter(await ownerOf(request, reply), id, letter);

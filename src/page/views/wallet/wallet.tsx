@@ -7,8 +7,9 @@ import { Prices } from './prices.tsx';
 import { Redeem } from './redeem.tsx';
 import { Share } from './share.tsx';
 import { TopUp } from './top-up/top-up.tsx';
+import { Webhooks } from './webhooks.tsx';
 
-const pages = ['overview', 'top-up', 'share', 'redeem', 'prices'] as const;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'webhooks'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
@@ -20,6 +21,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
     share: words.share,
     redeem: words.redeem,
     prices: words.prices,
+    webhooks: words.webhooks,
   };
   return (
     <>
@@ -37,6 +39,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'share' && <Share />}
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
+      {page === 'webhooks' && <Webhooks />}
     </>
   );
 }
