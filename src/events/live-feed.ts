@@ -149,6 +149,11 @@ export class LiveFeed<E extends FeedEvent, Q extends FeedQuery> {
     return { seq: this.#tail };
   }
 
+  /** Where a reader begins that also wants what the last so many rows tell, as far as they are kept. */
+  async rowsAgo(rows: number): Promise<Cursor> {
+    return { seq: Math.min(this.#tail, Math.max(await this.#log.pruned(), this.#tail - rows)) };
+  }
+
   /** One page behind a cursor. A cursor that is none of this log begins at the oldest that there is, with a gap. */
   async page(after: Cursor, query: Q, limit: number): Promise<EventPage<E>> {
     if (after.seq > this.#tail) {

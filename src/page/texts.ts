@@ -275,6 +275,7 @@ export const texts = {
       which: 'Which',
       height: 'Block',
       more: 'More',
+      transactionsIn: (count: number) => (count === 1 ? '1 transaction' : `${count} transactions`),
       missed: 'Some events were missed: the connection was away for too long.',
       own: 'Follow them yourself',
       ownNote:

@@ -102,17 +102,20 @@ function countOf(text: string | undefined): number | undefined {
   return Number(text);
 }
 
+/** What is shown of an event first, where it has it. */
+const telling = ['height', 'content_type', 'data_size', 'transactions', 'winc', 'balance', 'reason', 'state'];
 /** Lists and objects are for machines. */
 const isShort = (value: unknown): boolean =>
   (typeof value === 'string' && value !== '' && value.length <= 64) || typeof value === 'number';
-const maxFields = 6;
+const maxFields = 4;
+const longestType = 'transaction.reverted'.length;
 
 /** `14:02:11  item.mined  <id>  height=12 …` */
 function lineOf({ time, type, data }: ReadEvent): string {
   const { id, name, ...rest } = data;
   const what = [id, name].filter((value) => typeof value === 'string').join(' ');
-  const fields = Object.entries(rest).filter(([, value]) => isShort(value));
-  const shown = fields.slice(0, maxFields).map(([field, value]) => `${field}=${String(value)}`);
+  const fields = [...new Set([...telling, ...Object.keys(rest)])].filter((field) => isShort(rest[field]));
+  const shown = fields.slice(0, maxFields).map((field) => `${field}=${String(rest[field])}`);
   const at = new Date(time).toISOString().slice(11, 19);
-  return [at, type.padEnd(20), what, shown.join(' ')].filter((part) => part !== '').join('  ');
+  return [at, type.padEnd(longestType), what, shown.join(' ')].filter((part) => part !== '').join('  ');
 }

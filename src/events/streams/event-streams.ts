@@ -39,6 +39,8 @@ export interface EventStreamsOptions<E extends FeedEvent, Q extends FeedQuery> {
 export interface StreamRequest<Q extends FeedQuery> {
   /** As the client wrote it; `Last-Event-ID` wins over it. Without either what comes from now on. */
   readonly after: string | undefined;
+  /** Without a cursor: begin so many rows of the log ago. */
+  readonly last?: number | undefined;
   readonly query: Q;
   /** Called once when the reader is gone. */
   readonly onEnd?: () => void;
@@ -61,9 +63,13 @@ export class EventStreams<E extends FeedEvent, Q extends FeedQuery> {
   }
 
   /** Answers with events until the reader leaves or the surface stops. */
-  async send(request: Request, reply: Reply, { after, query, onEnd }: StreamRequest<Q>): Promise<void> {
+  async send(
+    request: Request,
+    reply: Reply,
+    { after, last = 0, query, onEnd }: StreamRequest<Q>,
+  ): Promise<void> {
     const { feed, limits } = this.#options;
-    const start = readStart(request, after) ?? (await feed.newest());
+    const start = readStart(request, after) ?? (await (last === 0 ? feed.newest() : feed.rowsAgo(last)));
     const release = limits.enter(request);
     const raw = takeOver(reply, 200, {
       'content-type': 'text/event-stream; charset=utf-8',

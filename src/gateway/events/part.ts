@@ -20,6 +20,12 @@ const Query = Type.Object({
     Type.String({ description: `Types of events, with commas between: ${eventTypes.join(', ')}` }),
   ),
   after: Type.Optional(Type.String({ description: 'The id of the last event that was seen' })),
+  last: Type.Optional(
+    Type.String({
+      pattern: '^(?:[0-9]{1,3}|1000)$',
+      description: 'Without a cursor: begin so many rows of the log ago',
+    }),
+  ),
 });
 
 export interface EventRoutesDeps extends Pick<GatewayContext, 'config'> {
@@ -41,11 +47,14 @@ export function createEventRoutes({ config, events }: EventRoutesDeps): Part {
                 tags: ['gateway'],
                 querystring: Query,
               },
-              config: { invalid: 'Invalid query - filter, types and after may be given once each' },
+              config: {
+                invalid: 'Invalid query - filter, types, after and last (up to 1000) may be given once each',
+              },
             },
             async (request, reply) => {
               await events.streams.send(request, reply, {
                 after: request.query.after,
+                last: Number(request.query.last ?? 0),
                 query: queryOf(request.query),
               });
               return reply;

@@ -11,7 +11,8 @@ export interface ChainEvent {
 }
 
 export interface EventQuery {
-  readonly types: readonly string[];
+  /** Those that are asked for; undefined: all. */
+  readonly types?: readonly string[] | undefined;
   /** In the filter language of the gateway. */
   readonly filter?: object | undefined;
 }
@@ -28,21 +29,30 @@ export function eventsUrl({ types, filter }: EventQuery): string | undefined {
   const base = serviceUrl('gateway');
   if (base === undefined) return undefined;
   const query = new URLSearchParams({
-    types: types.join(','),
+    ...(types !== undefined && { types: types.join(',') }),
     ...(filter !== undefined && { filter: JSON.stringify(filter) }),
   });
-  return `${base}/gw/events?${query}`;
+  return `${base}/gw/events${query.size === 0 ? '' : `?${query}`}`;
+}
+
+export interface Following extends EventQuery {
+  /** Every type that may come. */
+  readonly listen: readonly string[];
+  /** Begins behind this event; undefined: so many rows of the log ago. */
+  readonly after: string | undefined;
+  readonly last: number;
 }
 
 /** Until what is answered is called. */
-export function followEvents(query: EventQuery, { onEvent, onGap, onState }: Listener): () => void {
+export function followEvents(query: Following, { onEvent, onGap, onState }: Listener): () => void {
   const url = eventsUrl(query);
   if (url === undefined) return () => {};
-  const stream = new EventSource(url);
+  const start = query.after === undefined ? `last=${query.last}` : `after=${encodeURIComponent(query.after)}`;
+  const stream = new EventSource(`${url}${url.includes('?') ? '&' : '?'}${start}`);
   stream.onopen = () => onState(true);
   stream.onerror = () => onState(false);
   stream.addEventListener('gap', onGap);
-  for (const type of query.types) {
+  for (const type of query.listen) {
     stream.addEventListener(type, (message) => {
       const event = tryParseJson(String(message.data));
       const data = memberOf(event, 'data');

@@ -18,6 +18,8 @@ import { texts } from '../../texts.ts';
 const words = texts.explorer.events;
 /** Older ones are in the lists. */
 const mostShown = 200;
+/** Rows of the gateway's log that are told when the page opens. */
+const lastRows = 50;
 const ofBlocks = ['block.new', 'block.final', 'block.reverted'];
 const states = ['new', 'mined', 'final', 'reverted'];
 const kinds = {
@@ -110,11 +112,15 @@ function Stream({ wanted }: { readonly wanted: Wanted }) {
   useEffect(() => {
     // What happens while the page stands still comes when it goes on.
     if (isStill) return undefined;
-    return followEvents(queryOf(wanted), {
-      onEvent: (event) => setEvents((before) => [event, ...before].slice(0, mostShown)),
-      onGap: () => setGap(true),
-      onState: setConnected,
-    });
+    const listen = kinds[wanted.kind];
+    return followEvents(
+      { ...queryOf(wanted), listen, after: events[0]?.id, last: lastRows },
+      {
+        onEvent: (event) => setEvents((before) => [event, ...before].slice(0, mostShown)),
+        onGap: () => setGap(true),
+        onState: setConnected,
+      },
+    );
   }, [isStill]);
   const state = isStill ? words.paused : isConnected ? words.connected : words.connecting;
   return (
@@ -159,7 +165,7 @@ function Own({ wanted }: { readonly wanted: Wanted }) {
   const query = queryOf(wanted);
   const filter =
     query.filter === undefined ? '' : ` --filter '${JSON.stringify(query.filter).replaceAll("'", "'\\''")}'`;
-  const types = wanted.kind === 'all' ? '' : ` --types ${query.types.join(',')}`;
+  const types = query.types === undefined ? '' : ` --types ${query.types.join(',')}`;
   return (
     <Card title={words.own}>
       <p class="soft">{words.ownNote}</p>
@@ -177,7 +183,7 @@ function queryOf({ kind, tag, owner }: Wanted) {
   ];
   const [first, second] = conditions;
   const filter = second === undefined ? first : { and: conditions };
-  return { types: kinds[kind], filter };
+  return { types: kind === 'all' ? undefined : kinds[kind], filter };
 }
 
 function tagOf(text: string): { name: string; value: string } | undefined {
@@ -185,10 +191,11 @@ function tagOf(text: string): { name: string; value: string } | undefined {
   return name === undefined || value === undefined ? undefined : { name, value };
 }
 
-function describe({ contentType, size }: ChainEvent['data']): string {
+function describe({ content_type: type, data_size: size, transactions }: ChainEvent['data']): string {
   const parts = [
-    typeof contentType === 'string' ? clampText(contentType, 60) : '',
+    typeof type === 'string' ? clampText(type, 60) : '',
     typeof size === 'number' ? formatBytes(size) : '',
+    typeof transactions === 'number' ? words.transactionsIn(transactions) : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
 }
