@@ -2,7 +2,8 @@ import type { Migration } from '../storage/sql/sql.ts';
 
 /**
  * The log of events, in each database whose changes others can follow. `entry` says in which order rows were written,
- * `seq` in which order they are told: on PostgreSQL transactions commit in another order than they wrote.
+ * `seq` in which order they are told: on PostgreSQL transactions commit in another order than they wrote. What is not
+ * numbered yet is in one index alone: whoever appends pays for the others when the row is numbered, in a batch.
  */
 export const eventMigrations: readonly Migration[] = [
   {
@@ -10,14 +11,15 @@ export const eventMigrations: readonly Migration[] = [
     up: `
 CREATE TABLE event_log (
   entry SERIAL_KEY,
-  seq BIGINT UNIQUE,
+  seq BIGINT,
   topic TEXT NOT NULL,
   subject TEXT NOT NULL,
   body BYTES NOT NULL,
   made_at BIGINT NOT NULL
 );
+CREATE UNIQUE INDEX event_log_numbered ON event_log (seq) WHERE seq IS NOT NULL;
 CREATE INDEX event_log_unnumbered ON event_log (entry) WHERE seq IS NULL;
-CREATE INDEX event_log_subject ON event_log (subject, seq) WHERE subject <> '';
+CREATE INDEX event_log_subject ON event_log (subject, seq) WHERE subject <> '' AND seq IS NOT NULL;
 CREATE TABLE event_state (
   name TEXT PRIMARY KEY,
   value BIGINT NOT NULL

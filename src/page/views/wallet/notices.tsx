@@ -23,8 +23,8 @@ const words = texts.wallet.notices;
 /** Rows of the log that are told when the page opens, and events that it shows. */
 const lastRows = 50;
 const mostShown = 200;
-/** News this old is no news: it is listed, and not called out. */
-const newsMs = 60_000;
+/** What happened before the page was opened is listed, and not called out; clocks may differ by so much. */
+const clocksMs = 3_000;
 const creditDecimals = 12;
 
 export function Notices() {
@@ -118,8 +118,8 @@ function LowBalanceForm({ of: current, notice, changed }: LowBalanceFormProps) {
     setBusy(false);
   };
   return (
-    <Form onSubmit={save} busy={isBusy} error={failure}>
-      <div class="wallet-narrow">
+    <div class="wallet-narrow">
+      <Form onSubmit={save} busy={isBusy} error={failure}>
         <TextField
           label={words.low.label}
           hint={notice.own || notice.winc === '0' ? words.low.hint : words.low.usual(before)}
@@ -135,8 +135,8 @@ function LowBalanceForm({ of: current, notice, changed }: LowBalanceFormProps) {
             {words.low.save}
           </Button>
         </div>
-      </div>
-    </Form>
+      </Form>
+    </div>
   );
 }
 
@@ -150,6 +150,7 @@ function Events({ of: current }: { readonly of: Wallet }) {
     // What happens while the page stands still comes when it goes on.
     if (isStill) return undefined;
     setProblem(undefined);
+    const since = Date.now() - clocksMs;
     const ticket = async (): Promise<string> =>
       (await readAs<{ ticket: string }>(current, '/v1/events/ticket', 'POST')).ticket;
     return followWallet(ticket, lastRows, {
@@ -157,7 +158,7 @@ function Events({ of: current }: { readonly of: Wallet }) {
         setEvents((before) =>
           before.some(({ id }) => id === event.id) ? before : [event, ...before].slice(0, mostShown),
         );
-        callOut(event);
+        if (event.time >= since) callOut(event);
       },
       onState: setConnected,
       onProblem: setProblem,
@@ -187,7 +188,9 @@ function EventLine({ event }: { readonly event: WalletEvent }) {
   const { text, tone, href } = describeEvent(event);
   return (
     <li>
-      <Badge tone={tone}>{event.type}</Badge>
+      <span class="wallet-event-type">
+        <Badge tone={tone}>{event.type}</Badge>
+      </span>
       <span class="wallet-event-text">{href === undefined ? text : <a href={href}>{text}</a>}</span>
       <span class="soft">
         <Time at={event.time} />
@@ -199,8 +202,5 @@ function EventLine({ event }: { readonly event: WalletEvent }) {
 /** What somebody should know now, even while looking at something else on the page. */
 function callOut(event: WalletEvent): void {
   const { text, tone, href } = describeEvent(event);
-  const isNews = Date.now() - event.time < newsMs;
-  if (isNews && (tone === 'warn' || tone === 'bad' || event.type === 'credits.paid')) {
-    notify({ tone, text, href });
-  }
+  if (tone === 'warn' || tone === 'bad' || event.type === 'credits.paid') notify({ tone, text, href });
 }
