@@ -210,7 +210,7 @@ function DeadLetters({ hook, ask, changed }: Omit<HookCardProps, 'told'>) {
                 head: '',
                 align: 'end',
                 cell: (letter) => (
-                  <span class="actions">
+                  <span class="hook-letter-actions">
                     <Button small busy={busy === letter.id} onClick={() => void resend(letter)}>
                       {words.resend}
                     </Button>
