@@ -114,8 +114,10 @@ export async function tellShared(
     ...(state !== 'given' && { returnedWinc: (BigInt(amount) - BigInt(used)).toString() }),
     ...(expires_at !== null && { expiresAt: new Date(expires_at).toISOString() }),
   };
-  const event = (wallet: string) => ({ type: 'credits.shared' as const, wallet, data });
-  await tell(tx, [event(payer), event(approved)], now);
+  // What a wallet lent to another form of itself is told once.
+  const wallets = new Set([payer, await accountOfAddress(tx, approved)]);
+  const events = [...wallets].map((wallet) => ({ type: 'credits.shared' as const, wallet, data }));
+  await tell(tx, events, now);
 }
 
 export interface Fall {
