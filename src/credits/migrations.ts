@@ -85,6 +85,11 @@ export const creditsMigrations: readonly Migration[] = [
     id: 'credits-006-spent',
     up: `CREATE INDEX credits_spendings_held ON credits_spendings (signer) WHERE state = 'reserved';`,
   },
+  {
+    // Below what balance a wallet wants to be told; null: as the service has it for everybody, 0: never.
+    id: 'credits-006-notices',
+    up: 'ALTER TABLE credits_accounts ADD COLUMN notice_winc AMOUNT',
+  },
   ...signatureMigrations,
   ...eventMigrations,
 ];

@@ -32,6 +32,7 @@ import { type ChainPart, createChainPart } from './chain/part.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
 import { tokenNotSupported } from './errors.ts';
+import { createWalletEvents } from './events/part.ts';
 import type { Gifts } from './gifts.ts';
 import { type PaymentMetrics, paymentMetrics } from './metrics.ts';
 import { answerFailures, translated } from './route-failures.ts';
@@ -82,6 +83,7 @@ export interface PaymentDeps {
 }
 
 const BODY_LIMIT = 1024 * 1024;
+const CONNECTIONS = 16_384;
 const EXPIRE_APPROVALS_EVERY_MS = 60_000;
 /** The first run is the one that matters. */
 const UNITE_EVERY_MS = 60_000;
@@ -98,7 +100,12 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
     const server = createServer(config, deps, metrics);
     const { sql, credits, names } = deps;
     const books = new Bookkeeping({ sql, credits, keptNames: names?.keptNames });
-    const parts: Part[] = [chain, ...(deps.parts ?? []), ledgerPart(config, deps, books, counters)];
+    const parts: Part[] = [
+      chain,
+      ...(deps.parts ?? []),
+      ledgerPart(config, deps, books, counters),
+      ...createWalletEvents(config, { ...deps, metrics }),
+    ];
     const { routes: adminRoutes, ...admin } = createAdmin({
       ...{ surface: 'payment', version: deps.version, config, key: deps.adminKey, log: deps.log },
       parts: () => parts,
@@ -214,6 +221,8 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
     log: deps.log,
     metrics,
     bodyLimit: BODY_LIMIT,
+    // Each reader of events keeps a connection; the others have theirs beside them.
+    maxConnections: CONNECTIONS + config.EVENTS_MAX_READERS,
     trustedProxies: config.TRUSTED_PROXIES,
     cors: paymentCors,
     admit: signatures.admit,

@@ -172,4 +172,12 @@ export const uploadMigrations: readonly Migration[] = [
       CREATE INDEX upload_items_failed ON upload_items (received_at, id) WHERE state = 'failed';
     `,
   },
+  {
+    // The transaction of a bundle that the wallets in it were told of. Those of before are not told any more.
+    id: 'upload-010-told-bundles',
+    up: `
+      ALTER TABLE upload_bundles ADD COLUMN told_tx_id TEXT;
+      UPDATE upload_bundles SET told_tx_id = tx_id WHERE posted_at IS NOT NULL;
+    `,
+  },
 ];

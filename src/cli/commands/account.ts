@@ -109,6 +109,7 @@ async function tellAccount(
     ...seen?.payments,
     ...seen?.holds,
     spending: seen?.spending,
+    noticeWinc: seen?.notice,
   };
   printResult(json, value, describeAccount(report));
   return 0;
@@ -116,7 +117,13 @@ async function tellAccount(
 
 async function ownPart(client: AccountClient, key: PersonKey, days: number) {
   const payments = await client.payments(key);
-  return { payments, holds: await client.holds(key), spending: await client.spending(key, days), days };
+  return {
+    payments,
+    holds: await client.holds(key),
+    spending: await client.spending(key, days),
+    notice: await client.notice(key),
+    days,
+  };
 }
 
 /** For scripts. */

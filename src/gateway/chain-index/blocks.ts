@@ -1,6 +1,7 @@
 /** Blocks of the current chain: one row per height, the node's own JSON beside it, compressed. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { ChangedBlock, EventBatch } from './event-batch.ts';
 import type { BlockSummary } from './gateway-index.ts';
 
 export interface NewBlock {
@@ -27,6 +28,8 @@ interface BlockRow {
 const maxJsonBytes = 64 * 1024 * 1024;
 
 const summaryColumns = 'height, id, previous, timestamp';
+/** Of `ChangedBlock`. */
+export const changedBlockColumns = `${summaryColumns}, tx_count AS "txCount"`;
 
 export function toSummary(row: BlockRow): BlockSummary {
   return {
@@ -37,7 +40,9 @@ export function toSummary(row: BlockRow): BlockSummary {
   };
 }
 
-export async function insertBlock(tx: SqlExecutor, block: NewBlock): Promise<void> {
+/** `events` are appended by the caller. */
+export async function insertBlock(tx: SqlExecutor, block: NewBlock, events?: EventBatch): Promise<void> {
+  events?.block('new', block);
   await tx.run(
     `INSERT INTO blocks (height, id, previous, timestamp, tx_count, block_size, weave_size)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -56,10 +61,16 @@ export async function insertBlock(tx: SqlExecutor, block: NewBlock): Promise<voi
   );
 }
 
-export async function deleteBlocksAbove(tx: SqlExecutor, height: number): Promise<number> {
+/** `events` are appended by the caller. */
+export async function deleteBlocksAbove(tx: SqlExecutor, height: number, events: EventBatch): Promise<void> {
+  const blocks = await tx.all<ChangedBlock>(
+    `SELECT ${changedBlockColumns} FROM blocks WHERE height > ? ORDER BY height DESC`,
+    height,
+  );
+  for (const block of blocks) events.block('reverted', block);
   await tx.run('DELETE FROM block_bodies WHERE height > ?', height);
   await tx.run('DELETE FROM missing_transactions WHERE height > ?', height);
-  return tx.run('DELETE FROM blocks WHERE height > ?', height);
+  await tx.run('DELETE FROM blocks WHERE height > ?', height);
 }
 
 export async function blockAt(sql: SqlExecutor, height: number): Promise<BlockSummary | undefined> {

@@ -182,4 +182,16 @@ ALTER TABLE bundles ADD COLUMN pruned_count BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE bundles ADD COLUMN last_pruned_at BIGINT;`,
   },
   ...eventMigrations,
+  {
+    // What was stable before is not told of.
+    id: 'gateway-004-final-cursor',
+    up: `
+CREATE TABLE final_cursor (
+  pos BIGINT NOT NULL,
+  tie BIGINT NOT NULL,
+  record BIGINT NOT NULL
+);
+INSERT INTO final_cursor (pos, tie, record)
+SELECT (coalesce(max(value), -1) + 1) * 262144, -1, -1 FROM chain_state WHERE name = 'stable_height' AND value >= 0;`,
+  },
 ];

@@ -29,6 +29,8 @@ export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
   readonly stopHeight: number | undefined;
   readonly pollMs: number;
   readonly maxForkDepth: number;
+  /** Called when a block was added at the head of the chain. */
+  readonly onBlock: () => void;
   /** Called where the chain is another one than was indexed; undefined where that is never believed. */
   readonly onOtherChain: (() => void) | undefined;
 }
@@ -230,7 +232,9 @@ export class Importer {
     log.warn({ height, depth: this.#rewound }, 'fork: taking blocks back');
     await index.sql.transaction(async (tx) => {
       await this.#fence(tx);
-      await deleteBlocksAbove(tx, height - 1);
+      const events = index.writer.newEvents();
+      await deleteBlocksAbove(tx, height - 1, events);
+      await events.append(tx);
     });
     while (await index.writer.unmine(index.sql, height - 1, this.#fence));
     await index.refresh();
@@ -272,6 +276,7 @@ export class Importer {
       this.#advancedAt = performance.now();
       this.#trouble = undefined;
       metrics.height.set(height);
+      this.#options.onBlock();
     }
     metrics.blocks.inc();
     metrics.transactions.inc(fetched.headers.size);

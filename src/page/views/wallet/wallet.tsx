@@ -3,13 +3,15 @@ import type { Place } from '../../app/location.ts';
 import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
 import { AccountPage } from './account-page.tsx';
+import { Notices } from './notices.tsx';
 import { Overview } from './overview.tsx';
 import { Prices } from './prices.tsx';
 import { Redeem } from './redeem.tsx';
 import { Share } from './share.tsx';
 import { TopUp } from './top-up/top-up.tsx';
+import { Webhooks } from './webhooks.tsx';
 
-const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'account'] as const;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'notices', 'webhooks', 'account'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
@@ -23,6 +25,8 @@ export default function WalletView({ place }: { readonly place: Place }) {
     share: words.share,
     redeem: words.redeem,
     prices: words.prices,
+    notices: words.notices,
+    webhooks: words.webhooks,
     account: words.account,
   };
   return (
@@ -41,6 +45,8 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'share' && <Share />}
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
+      {page === 'notices' && <Notices />}
+      {page === 'webhooks' && <Webhooks />}
       {page === 'account' && <AccountPage place={place} />}
     </>
   );
