@@ -624,9 +624,9 @@ export const texts = {
       share: 'Share',
       redeem: 'Redeem a gift',
       prices: 'Prices',
-      account: 'Any account',
       notices: 'Notices',
       webhooks: 'Webhooks',
+      account: 'Any account',
     },
     notices: {
       title: 'Notices',
