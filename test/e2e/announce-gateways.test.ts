@@ -1,5 +1,8 @@
 /** New uploads at three gateways, of which one is away: the others have them at once, and it has them when it is back. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { request } from 'undici';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
@@ -17,6 +20,7 @@ interface Places {
 describe('three gateways', () => {
   const signer = solanaSigner(ed25519TestKey('three gateways'));
   const key = 'the key of those elsewhere';
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-announce-'));
   const running: RunningStack[] = [];
   let home: RunningStack;
   let ports: readonly number[];
@@ -42,17 +46,25 @@ describe('three gateways', () => {
 
   before(async () => {
     ports = [await freePort(), await freePort()];
+    const keyFile = join(folder, 'key');
+    writeFileSync(keyFile, `${key}\n`, { mode: 0o600 });
     home = await startStack({
       only: ['upload', 'gateway'],
       environment: {
         WORKER_THREADS: '1',
         ALLOW_LISTED_ADDRESSES: itemOwner(4, signer.owner).wallet.address,
-        ANNOUNCE_GATEWAYS: JSON.stringify(ports.map((port) => ({ url: `http://127.0.0.1:${port}`, key }))),
+        ANNOUNCE_GATEWAYS: JSON.stringify([
+          { url: `http://127.0.0.1:${ports[0]}`, key },
+          { url: `http://127.0.0.1:${ports[1]}`, keyFile },
+        ]),
       },
     });
     running.push(home);
   });
-  after(() => Promise.all(running.map((stack) => stack.stop())));
+  after(async () => {
+    await Promise.all(running.map((stack) => stack.stop()));
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   const post = async (): Promise<Places & { readonly id: string; readonly tookMs: number }> => {
     count += 1;
