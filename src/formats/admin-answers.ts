@@ -86,6 +86,31 @@ export interface OpenMatters {
   readonly chainPayments: readonly FailedChainPayment[];
   /** Names that the service keeps because their payment went back. */
   readonly names: readonly KeptName[];
+  /** Returns that the operator has to send: `POST returns/{id}/settle`, `/retry` or `/refuse`. */
+  readonly returns: readonly ReturnSummary[];
+}
+
+/** A return of unused credits. */
+export interface ReturnSummary {
+  readonly id: string;
+  readonly kind: 'card' | 'chain' | 'x402';
+  /** `due`, `sent`, `by_hand`, `confirmed`, `failed` or `refused`. */
+  readonly state: string;
+  readonly payment: string;
+  /** Whose credits they were. */
+  readonly address: string;
+  readonly winc: string;
+  /** Base units of the token, or minor units of the currency of a card. */
+  readonly amount: string;
+  readonly token: string;
+  /** Of a chain payment its chain, of an x402 payment its network (CAIP-2). */
+  readonly chain: string | null;
+  /** The wallet that paid, or `card`. */
+  readonly recipient: string;
+  readonly transaction: string | null;
+  readonly reason: string | null;
+  readonly createdAt: number;
+  readonly changedAt: number;
 }
 
 export interface OwedRefund {

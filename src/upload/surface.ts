@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
+import { lackHeaderNames, type TopUpPage } from '../credits/lack.ts';
 import { type Blocklist, unionOf } from '../delivery/moderation/blocklist.ts';
 import { createAdmin } from '../kernel/admin/admin.ts';
 import type { Figures } from '../kernel/admin/routes/state.ts';
@@ -88,6 +89,8 @@ export interface UploadDeps {
   readonly tellOfBundle?: (news: WatchNews) => void;
   /** What the gateway does not serve is not given back here either; absent: nothing is blocked. */
   readonly blocklist?: Blocklist | undefined;
+  /** Told to wallets that cannot pay. */
+  readonly topUpPage?: TopUpPage | undefined;
   /** Unix milliseconds. */
   readonly now?: () => number;
   /** Asks a file system for its free bytes; without it the system is asked. */
@@ -449,6 +452,7 @@ function createServer(config: Config, log: Logger, metrics: Metrics): HttpServer
         'payment-required',
         'payment-response',
         'retry-after',
+        ...lackHeaderNames,
       ],
     },
   });

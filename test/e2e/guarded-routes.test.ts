@@ -29,7 +29,7 @@ const protectedBelow: Record<string, { prefixes: RegExp; open: RegExp }> = {
   payment: { prefixes: /^\/v1\/admin(\/|$)/, open: /^$/ },
   upload: { prefixes: /^\/v1\/admin(\/|$)/, open: /^$/ },
   router: {
-    prefixes: /^\/(router|wayfinder)\/moderation(\/|$)/,
+    prefixes: /^\/(router|wayfinder)\/(moderation|names)(\/|$)/,
     open: /^\/(router|wayfinder)\/moderation\/check\/:type\/:value$/,
   },
   // Of the operator's page nothing is open but its files.
