@@ -15,23 +15,29 @@ export const isReadByItself = ({ source, address }: Wallet): boolean =>
 
 export async function readOwn<T>(current: Wallet, path: string, signal: AbortSignal): Promise<T> {
   const { address } = current;
-  await signing.get(address)?.catch(() => {});
-  const token = tokens.get(address);
-  if (token !== undefined) {
-    try {
-      return (await readAsWallet<T>(path, { authorization: token }, signal)).value;
-    } catch (error) {
-      // It has lapsed, or the service was begun anew.
-      if (!(error instanceof ServiceError) || error.status !== 403) throw error;
-      tokens.delete(address);
-    }
+  for (let asked = signing.get(address); asked !== undefined; asked = signing.get(address)) {
+    await asked.catch(() => {});
   }
+  const token = tokens.get(address);
+  if (token === undefined) return askOnce(current, path, signal);
+  try {
+    return (await readAsWallet<T>(path, { authorization: token }, signal)).value;
+  } catch (error) {
+    // It has lapsed, or the service was begun anew.
+    if (!(error instanceof ServiceError) || error.status !== 403) throw error;
+    if (tokens.get(address) === token) tokens.delete(address);
+    return readOwn(current, path, signal);
+  }
+}
+
+/** Whoever reads meanwhile waits for the token that this brings. */
+async function askOnce<T>(current: Wallet, path: string, signal: AbortSignal): Promise<T> {
   const read = readSigned<T>(current, path, signal);
-  signing.set(address, read);
+  signing.set(current.address, read);
   try {
     return await read;
   } finally {
-    if (signing.get(address) === read) signing.delete(address);
+    signing.delete(current.address);
   }
 }
 
