@@ -590,6 +590,7 @@ export const texts = {
       share: 'Share',
       redeem: 'Redeem a gift',
       prices: 'Prices',
+      account: 'Any account',
     },
     nobody: {
       title: 'Connect a wallet to begin',
@@ -698,6 +699,7 @@ export const texts = {
       address: 'Address',
       addressHint: 'Of Arweave, Ethereum, Solana or KYVE, in any form.',
       show: 'Show the account',
+      mine: 'Show mine',
       topUp: 'Buy credits for it',
       forms: 'One account, every address',
       formsNote: 'Credits sent to any of these are on this account.',
@@ -736,6 +738,7 @@ export const texts = {
     },
     use: {
       spent: 'Spent, by day',
+      chart: 'Credits spent',
       nothingSpent: 'Nothing in the last 30 days.',
       inAll: (credits: string) => `${credits} in the last 30 days. Only you can see this.`,
       day: 'Day (UTC)',
@@ -759,6 +762,7 @@ export const texts = {
     },
     topUp: {
       title: 'Buy credits',
+      forWallet: 'For the wallet',
       note: 'Credits never expire. 1 credit buys what 1 AR of storage costs.',
       ways: 'How to pay',
       card: 'Card',

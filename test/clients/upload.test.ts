@@ -185,7 +185,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     });
     await assert.rejects(
       uploadBytes(stranger, random.bytes(200_000)),
-      /Status 402\): \{"error":"Insufficient balance"/,
+      /Status 402\): \{"error":"Insufficient balance","price":"\d+","balance":"0","missing":"\d+","topUp":"http/,
     );
     const approvedAddress = 'A'.repeat(43);
     await assert.rejects(arweave().revokeCredits({ revokedAddress: approvedAddress }), {
@@ -195,6 +195,26 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     });
     const unowned = '43CharArweaveStubAddress1234567890123456789';
     assert.equal((await TurboFactory.unauthenticated(services()).getBalance(unowned)).winc, '0');
+  });
+
+  test('shows the same for every form of a wallet, and what is shared with one form is spent by the wallet', async () => {
+    const wallet = solana();
+    const native = await wallet.signer.getNativeAddress();
+    const hashed = createHash('sha256')
+      .update(await wallet.signer.getPublicKey())
+      .digest('base64url');
+    await arweave().shareCredits({ approvedAddress: hashed, approvedWincAmount: 100_000_000_000 });
+    const { effectiveBalance } = await wallet.getBalance();
+    assert.equal(effectiveBalance, '100000000000');
+    for (const form of [native, hashed]) {
+      const seen = await TurboFactory.unauthenticated(services()).getBalance(form);
+      assert.equal(seen.effectiveBalance, effectiveBalance, form);
+    }
+    const { winc } = await uploadBytes(wallet, random.bytes(200_000), { paidBy: [arweaveTestAddress] });
+    const left = (await TurboFactory.unauthenticated(services()).getBalance(hashed)).effectiveBalance;
+    assert.equal(BigInt(left), 100_000_000_000n - BigInt(winc));
+    await arweave().revokeCredits({ revokedAddress: native });
+    assert.equal((await wallet.getBalance()).effectiveBalance, '0');
   });
 
   test('knows what a token buys, also the one that has two chains', async () => {

@@ -49,8 +49,8 @@ export class Uniting {
   }
 
   /** As far as the address itself tells its other forms. */
-  uniteAddress(address: string): Promise<void> {
-    return this.unite({ account: address, others: formsOfAddress(address) });
+  async uniteAddress(address: string): Promise<void> {
+    if (!this.#done.has(address)) await this.unite({ account: address, others: formsOfAddress(address) });
   }
 
   /**

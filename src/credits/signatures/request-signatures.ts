@@ -7,15 +7,18 @@
  */
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { LRUCache } from 'lru-cache';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Request } from '../../kernel/http/app.ts';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
 import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
+import type { AddressForms } from '../../wallets/address-forms.ts';
 import {
   type BoundRequest,
   canonicalUuid,
   formsOfRequestKey,
+  type RequestSignature,
   signatureHeaderHash,
   verifyRequestSignatureAsync,
 } from '../../wallets/request-signature.ts';
@@ -66,6 +69,7 @@ export interface RequestSignaturesOptions {
 }
 
 const defaultPerMinute = 1_200;
+const FORMS_KEPT = 10_000;
 const contentDigestForm = /^sha-256=:[A-Za-z0-9+/]{43}=:$/;
 const tooManySignatures = (retryAfter: number) =>
   new HttpError(429, 'Too many signed requests from this network address', { retryAfter });
@@ -74,6 +78,7 @@ export class RequestSignatures {
   readonly service: string;
   readonly requireBound: boolean;
   readonly #credits: Pick<Credits, 'unite'> | undefined;
+  readonly #forms = new LRUCache<string, AddressForms>({ max: FORMS_KEPT });
   readonly #spent: SpentSignatures;
   readonly #stored: RateLimit;
   readonly #signers = new WeakMap<IncomingMessage, Promise<Signer | undefined>>();
@@ -178,14 +183,25 @@ export class RequestSignatures {
     const signed = { publicKey, nonce, signature, signatureType, boundTo };
     const wallet = await verifyRequestSignatureAsync(signed);
     if (wallet === undefined) return undefined;
-    const forms = formsOfRequestKey(signed);
-    if (forms !== undefined) await this.#credits?.unite(forms);
+    await this.#learnForms(wallet.address, signed);
     const uuid = canonicalUuid(nonce);
     if (uuid === undefined) return { wallet, bound };
     const signatureHash = signatureHeaderHash(signature);
     if (signatureHash === undefined) return undefined;
     const acting: ActingSigner = { wallet, bound, uuid, signatureHash };
     return acting;
+  }
+
+  /** What the key tells of its wallet is worked out once for the wallets seen last. */
+  async #learnForms(address: string, signed: RequestSignature): Promise<void> {
+    if (this.#credits === undefined) return;
+    let forms = this.#forms.get(address);
+    if (forms === undefined) {
+      forms = formsOfRequestKey(signed);
+      if (forms === undefined) return;
+      this.#forms.set(address, forms);
+    }
+    await this.#credits.unite(forms);
   }
 
   #boundTo(request: Request): BoundRequest | undefined {

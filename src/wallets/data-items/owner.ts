@@ -32,6 +32,7 @@ class ItemOwner {
   readonly prefix: Buffer;
   readonly #verify: Verifier;
   #wallet: WalletAddress | undefined;
+  #forms: AddressForms | undefined;
 
   constructor(signatureType: SignatureType, key: Uint8Array) {
     this.signatureType = signatureType;
@@ -56,17 +57,8 @@ class ItemOwner {
 
   /** Every form of that wallet's address, where the key gives several. */
   get forms(): AddressForms | undefined {
-    switch (this.signatureType) {
-      case 2:
-      case 4:
-        return formsOfSolanaKey(this.key);
-      case 3:
-        return formsOfEthereumKey(this.key);
-      case 7:
-        return { wallet: this.wallet, others: formsOfAddress(this.wallet.address) };
-      default:
-        return undefined;
-    }
+    this.#forms ??= formsOf(this.signatureType, this.key, this.wallet);
+    return this.#forms;
   }
 }
 
@@ -162,6 +154,20 @@ function typedEthereumVerifier(key: Buffer): Verifier {
     });
     return signer !== undefined && ethereumAddress(signer) === address;
   };
+}
+
+function formsOf(type: SignatureType, key: Buffer, wallet: WalletAddress): AddressForms | undefined {
+  switch (type) {
+    case 2:
+    case 4:
+      return formsOfSolanaKey(key);
+    case 3:
+      return formsOfEthereumKey(key);
+    case 7:
+      return { wallet, others: formsOfAddress(wallet.address) };
+    default:
+      return undefined;
+  }
 }
 
 function walletOf(type: SignatureType, key: Buffer): WalletAddress {

@@ -10,7 +10,7 @@ import { PageTitle } from '../../kit/page-title.tsx';
 import { Id } from '../../kit/value.tsx';
 import { type Account, accountOf, rates } from '../../services/payment.ts';
 import { texts } from '../../texts.ts';
-import { wallet } from '../../wallet/wallet.ts';
+import { type Wallet, wallet } from '../../wallet/wallet.ts';
 import { ApprovalTable } from './approvals.tsx';
 import { CreditFigures } from './credit-figures.tsx';
 import { FindPayment } from './find-payment.tsx';
@@ -25,7 +25,8 @@ export function AccountPage({ place }: { readonly place: Place }) {
 }
 
 function Choose() {
-  const [text, setText] = useState(wallet.value?.address ?? '');
+  const [text, setText] = useState('');
+  const own = wallet.value?.address;
   return (
     <>
       <PageTitle title={words.title} note={words.note} />
@@ -45,6 +46,7 @@ function Choose() {
               <Button kind="primary" submit>
                 {words.show}
               </Button>
+              {own !== undefined && <LinkButton href={`/account/${own}`}>{words.mine}</LinkButton>}
             </div>
           </Form>
         </Card>
@@ -60,12 +62,19 @@ function Shown({ address }: { readonly address: string }) {
     [address],
     { everyMs },
   );
+  const isOwn = account.value !== undefined && ownWallet(account.value.found) !== undefined;
   return (
     <>
       <PageTitle title={words.title} note={<bdi class="mono">{address.slice(0, 128)}</bdi>}>
-        <LinkButton kind="primary" href={`/wallet/top-up/card?for=${encodeURIComponent(address)}`}>
-          {words.topUp}
-        </LinkButton>
+        {isOwn ? (
+          <LinkButton kind="primary" href="/wallet/top-up">
+            {texts.wallet.tabs.topUp}
+          </LinkButton>
+        ) : (
+          <LinkButton kind="primary" href={`/wallet/top-up/card?for=${encodeURIComponent(address)}`}>
+            {words.topUp}
+          </LinkButton>
+        )}
       </PageTitle>
       <Loaded of={account}>
         {({ found, price }) => (
@@ -119,10 +128,15 @@ function Shares({ of: { given, received } }: { readonly of: Account }) {
   );
 }
 
-function Own({ of: { address, otherForms } }: { readonly of: Account }) {
+/** The wallet in use, where the account is its. */
+function ownWallet({ address, otherForms }: Account): Wallet | undefined {
   const current = wallet.value;
-  if (current !== undefined && [address, ...otherForms].includes(current.address))
-    return <History of={current} />;
+  return current !== undefined && [address, ...otherForms].includes(current.address) ? current : undefined;
+}
+
+function Own({ of: account }: { readonly of: Account }) {
+  const current = ownWallet(account);
+  if (current !== undefined) return <History of={current} />;
   return (
     <Card title={words.private}>
       <p class="soft">{words.privateNote}</p>

@@ -67,10 +67,10 @@ function Spent({ of: { days, complete } }: { readonly of: DailySpending }) {
       {days.length > 0 && (
         <>
           <Chart
-            title={words.spent}
+            title={words.chart}
             unit=""
             kind="bars"
-            series={[{ label: words.spent, points: pointsOf(days) }]}
+            series={[{ label: words.chart, points: pointsOf(days) }]}
           />
           <Table
             caption={words.spent}

@@ -9,12 +9,13 @@ import { Redeem } from './redeem.tsx';
 import { Share } from './share.tsx';
 import { TopUp } from './top-up/top-up.tsx';
 
-const pages = ['overview', 'top-up', 'share', 'redeem', 'prices'] as const;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'account'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
-  if (place.segments[0] === 'account') return <AccountPage place={place} />;
-  const page = pages.find((known) => known === place.segments[1]) ?? 'overview';
+  // The account of any wallet has a path of its own, which people hand to others.
+  const isAccount = place.segments[0] === 'account';
+  const page = isAccount ? 'account' : (pages.find((known) => known === place.segments[1]) ?? 'overview');
   const words = texts.wallet.tabs;
   const labels: Readonly<Record<Page, string>> = {
     overview: words.overview,
@@ -22,6 +23,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
     share: words.share,
     redeem: words.redeem,
     prices: words.prices,
+    account: words.account,
   };
   return (
     <>
@@ -31,7 +33,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
         tabs={pages.map((id) => ({
           id,
           label: labels[id],
-          href: id === 'overview' ? '/wallet' : `/wallet/${id}`,
+          href: id === 'overview' ? '/wallet' : id === 'account' ? '/account' : `/wallet/${id}`,
         }))}
       />
       {page === 'overview' && <Overview />}
@@ -39,6 +41,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'share' && <Share />}
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
+      {page === 'account' && <AccountPage place={place} />}
     </>
   );
 }

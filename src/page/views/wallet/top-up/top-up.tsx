@@ -30,7 +30,14 @@ export function TopUp({ place }: { readonly place: Place }) {
   if (other !== undefined && other.address !== current?.address) {
     return (
       <>
-        <PageTitle title={words.title} note={words.note} />
+        <PageTitle
+          title={words.title}
+          note={
+            <>
+              {words.forWallet} <bdi class="mono">{other.address}</bdi>
+            </>
+          }
+        />
         <CardTopUp key={other.address} of={other} />
         <Purchases />
       </>
