@@ -69,7 +69,7 @@ export const floors: Record<string, string[][]> = {
     ['locks.ts', 'metrics.ts', 'settings.ts'],
     ['errors.ts', 'receipts.ts'],
     ['requests'],
-    ['prices'],
+    ['prices', 'changes.ts', 'where.ts'],
     ['chain'],
     ['actions'],
     ['cards'],
@@ -79,7 +79,7 @@ export const floors: Record<string, string[][]> = {
     ['errors.ts', 'metrics.ts', 'migrations.ts'],
     ['items', 'hashing', 'announcer'],
     ['bundler', 'intake'],
-    ['x402', 'multipart', 'proofs', 'reports'],
+    ['x402', 'multipart', 'proofs', 'reports', 'watcher'],
     ['routes'],
   ],
   gateway: [

@@ -17,12 +17,14 @@ import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
 import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
+import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
+import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
 import { readFilters } from './filters/configured.ts';
-import type { Filters } from './filters/filter.ts';
+import { canonicalFilter, type Filters } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
@@ -80,6 +82,8 @@ export interface GatewaySurface extends Surface {
   readonly caughtUp: WritersPart['caughtUp'];
   /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
   takeIn(transaction: unknown): Promise<void>;
+  /** For a name service of this process: what was remembered of these names is asked for again. */
+  namesChanged(changes: readonly NameChange[]): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -102,6 +106,9 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     },
     async takeIn(transaction) {
       await made?.takeIn(transaction);
+    },
+    async namesChanged(changes) {
+      await made?.content.nameChanges.tell(changes);
     },
   };
 }
@@ -165,6 +172,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
     ],
+    isShared: sharePort || config.DATABASE_URL !== undefined,
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
@@ -180,6 +188,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     adminKey: deps.adminKey,
     release: deps.release,
     parts: () => parts,
+    nameChanges: content.nameChanges,
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
     readPart: (id, part) => readPart(bytes, id, part),
@@ -189,8 +198,12 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const { blocklist, followers } = admin;
   const contentPart = createContentPart({ config, content, blocklist, meter });
   const signatures = createSignaturePart(common);
+  const completeness = new CompletenessReader(sql, {
+    indexesAllItems: canonicalFilter(filters.index) === canonicalFilter({ always: true }),
+  });
   const gatewayRoutes = createGatewayRoutes({
     ...common,
+    completeness,
     filters,
     release: deps.release,
     info: () => ({ ...meterPart.info, ...signatures.info(), ...indexes.info() }),
@@ -209,7 +222,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     },
     ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
     createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline, fork }),
-    createGraphqlPart({ ...common, meter, fork }),
+    createGraphqlPart({ ...common, meter, completeness, fork }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,

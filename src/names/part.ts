@@ -19,6 +19,7 @@ import { sponsorTokens } from './actions/sponsor.ts';
 import { CardPurchases } from './cards/purchases.ts';
 import { createBuilders, Planner } from './chain/plan.ts';
 import type { SolanaKey } from './chain/service-key.ts';
+import { ChangedNames, type NameListener } from './changes.ts';
 import { translateError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
@@ -30,8 +31,10 @@ import { arnsNamesRoutes } from './routes/arns-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
 import { arnsQuoteRoute } from './routes/arns-quote.ts';
+import { arnsWhereRoute } from './routes/arns-where.ts';
 import type { NamesContext } from './routes/context.ts';
 import { type NamesConfig, namesSettings } from './settings.ts';
+import { type KnownGateway, NameWhere } from './where.ts';
 
 export interface NamesDeps {
   readonly log: Logger;
@@ -50,6 +53,10 @@ export interface NamesDeps {
   readonly key: SolanaKey | undefined;
   /** Without it names cannot be bought by card. */
   readonly cards?: CardPayments;
+  /** Gateways and routers of this operator, told of what is changed here. */
+  readonly listeners?: readonly NameListener[];
+  /** Gateways that are asked what they show, the operator's own first. */
+  readonly gateways?: () => readonly KnownGateway[];
   /** How long a request waits for the chain to say what became of a transaction. */
   readonly deliveryTimeoutMs?: number;
   /** Unix milliseconds. */
@@ -80,6 +87,14 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     microLamports: config.ARNS_UNIT_PRICE_MICROLAMPORTS,
     buyer: key?.address,
   });
+  const where = new NameWhere({ registry, gateways: deps.gateways ?? (() => []), now });
+  const changed = new ChangedNames({
+    registry,
+    listeners: deps.listeners ?? [],
+    log,
+    later: (work) => background.run(work),
+    forget: (name) => where.forget(name),
+  });
   const actions: ActionContext | undefined = key && {
     sql,
     credits: deps.credits,
@@ -99,6 +114,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     },
     metrics,
     log,
+    changed,
     later: (work) => background.run(work),
     now,
   };
@@ -133,6 +149,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     signatures: deps.signatures,
     registry,
     history: createNameHistory(chain, registry.programs),
+    where,
     now,
     actions,
     cards,
@@ -148,6 +165,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     },
     async stop() {
       await background.stop();
+      await where.close();
       await actions?.locks.stop();
     },
     reconcile: () => reconcile(0),
@@ -167,6 +185,7 @@ function addRoutes(app: App, context: NamesContext): void {
   arnsQuoteRoute(app, context);
   arnsMyNamesRoute(app, context);
   arnsNamesRoutes(app, context);
+  arnsWhereRoute(app, context);
   arnsActionRoutes(app, context);
 }
 

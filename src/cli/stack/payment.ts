@@ -16,6 +16,7 @@ import { parseEvmKey } from '../../payments/returns/ways/ways.ts';
 import { configuredPrograms } from '../../registry/programs.ts';
 import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { version } from '../version.ts';
+import { NameListeners, type NameReaders } from './name-listeners.ts';
 import { openNameRegistry } from './name-registry.ts';
 import type { Ledger } from './shared-ledger.ts';
 import type { SurfaceNeeds } from './surface-needs.ts';
@@ -24,6 +25,8 @@ interface PaymentNeeds extends SurfaceNeeds {
   readonly ledger: Ledger;
   /** Where readers find what is stored here. */
   readonly gatewayUrl: string;
+  /** Who shows names, of this process or elsewhere. */
+  readonly nameReaders: NameReaders;
   readonly topUpPage: TopUpPage;
 }
 
@@ -110,6 +113,7 @@ async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Pr
   await network.solana?.fund(key.address);
   const opened = openNameRegistry(config, network.solanaRpcUrls());
   if (opened === undefined) throw new StartupError('SOLANA_RPC_URL must be set, or NAMES_ENABLED to false');
+  const told = new NameListeners(config, needs.keys, needs.nameReaders);
   const names = createNames(config, {
     ...opened,
     log: log.child({ part: 'names' }),
@@ -120,13 +124,15 @@ async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Pr
     pricing,
     signatures,
     key,
+    listeners: told.listeners,
+    gateways: () => told.gateways(),
     ...(cards !== undefined && { cards }),
   });
   return {
     ...names,
     async stop() {
       await names.stop();
-      await opened.chain.close();
+      await Promise.all([opened.chain.close(), told.close()]);
     },
   };
 }

@@ -3,6 +3,7 @@
  * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
  */
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import { moveBundles } from './bundle-heights.ts';
 import { firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
 import {
   applyChanges,
@@ -212,8 +213,13 @@ export class IndexWriter {
   /** Brings items to the place of their root transaction, one batch a call; answers whether more is left. */
   async reposition(sql: Sql): Promise<boolean> {
     return sql.transaction(async (tx) => {
-      const next = await tx.get<{ record: number; height: number | null; block_index: number | null }>(
-        `SELECT r.record, r.height, r.block_index FROM repositions p JOIN records r ON r.record = p.root
+      const next = await tx.get<{
+        record: number;
+        id: Buffer;
+        height: number | null;
+        block_index: number | null;
+      }>(
+        `SELECT r.record, r.id, r.height, r.block_index FROM repositions p JOIN records r ON r.record = p.root
          ORDER BY p.root LIMIT 1 ${tx.forUpdate}`,
       );
       if (next === undefined) {
@@ -233,7 +239,10 @@ export class IndexWriter {
         WRITE_BATCH,
       );
       await this.#moveAll(tx, stored, minedOf(next));
-      if (stored.length < WRITE_BATCH) await tx.run('DELETE FROM repositions WHERE root = ?', next.record);
+      if (stored.length < WRITE_BATCH) {
+        await moveBundles(tx, next.id, next.height);
+        await tx.run('DELETE FROM repositions WHERE root = ?', next.record);
+      }
       return true;
     });
   }

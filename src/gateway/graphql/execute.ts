@@ -2,6 +2,7 @@
 import { GraphQLError } from 'graphql';
 import { ForkUnavailable } from '../../fork/upstream.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { CompletenessReader } from '../chain-index/completeness.ts';
 import type { Interruption } from '../chain-index/search.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { RequestBudget, type Variables } from './cost.ts';
@@ -32,6 +33,12 @@ export interface PreparedQuery {
   answer(isGone?: () => boolean, ownOnly?: boolean): Promise<GraphqlAnswer>;
 }
 
+export interface GraphqlServiceOptions {
+  /** Where it is not given, all items are said to be indexed. */
+  readonly completeness?: CompletenessReader;
+  readonly fork?: ForkedEntries | undefined;
+}
+
 const deadlineMs = 12_000;
 
 export class GraphqlService {
@@ -39,8 +46,9 @@ export class GraphqlService {
   readonly #log: Logger;
   readonly #fork: ForkedEntries | undefined;
 
-  constructor(index: SqlGatewayIndex, log: Logger, fork?: ForkedEntries) {
-    this.#queries = new Queries(createSchema<QueryContext>(createResolvers(index, fork)));
+  constructor(index: SqlGatewayIndex, log: Logger, { completeness, fork }: GraphqlServiceOptions = {}) {
+    const told = completeness ?? new CompletenessReader(index.sql, { indexesAllItems: true });
+    this.#queries = new Queries(createSchema<QueryContext>(createResolvers(index, told, fork)));
     this.#log = log;
     this.#fork = fork;
   }

@@ -8,6 +8,7 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
 import { wantsOwnOnly } from '../../outside/fork-header.ts';
 import type { GatewayContext } from '../chain/context.ts';
+import type { CompletenessReader } from '../chain-index/completeness.ts';
 import type { Meter } from '../meter.ts';
 import { RequestBudget } from './cost.ts';
 import {
@@ -32,12 +33,14 @@ const Body = Type.Object({
 
 export interface GraphqlDeps extends Pick<GatewayContext, 'index' | 'log' | 'metrics'> {
   readonly meter: Meter;
+  readonly completeness: CompletenessReader;
   /** Whose index is asked for ids that are not in ours. */
   readonly fork?: ForkedChain | undefined;
 }
 
-export function createGraphqlPart({ index, log, metrics, meter, fork }: GraphqlDeps): Part {
-  const service = new GraphqlService(index, log, fork && new ForkedEntries(index, fork));
+export function createGraphqlPart({ index, log, metrics, meter, completeness, fork }: GraphqlDeps): Part {
+  const forked = fork && new ForkedEntries(index, fork);
+  const service = new GraphqlService(index, log, { completeness, fork: forked });
   const requests = metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
   metrics.gauge(
     'graphql_compiled_bytes',

@@ -55,19 +55,24 @@ export function createLocalFacilitator(
   let running:
     | { readonly payTo: string; readonly payeeKey: string; readonly ledger: TokenLedger }
     | undefined;
+  const keyOf = async (name: string): Promise<string> => {
+    const key = await readOrCreateKey(join(config.DATA_DIR, 'keys'), name, () =>
+      randomBytes(32).toString('hex'),
+    );
+    return key.text.trim();
+  };
+  const addressOf = (key: string) => ethereumAddress(publicKeyOf(Buffer.from(key, 'hex')));
   const live = () => {
     if (running === undefined) throw new Error('the facilitator has not started');
     return running;
   };
 
   const surface = createSurface('x402 facilitator', async () => {
-    const payee = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'local-x402-payee', () =>
-      randomBytes(32).toString('hex'),
-    );
+    const payeeKey = await keyOf('local-x402-payee');
+    const address = addressOf(await keyOf('local-x402-facilitator'));
     const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'x402.db'), migrations);
     const ledger = new TokenLedger(sql, now);
-    const payeeKey = payee.text.trim();
-    running = { payTo: ethereumAddress(publicKeyOf(Buffer.from(payeeKey, 'hex'))), payeeKey, ledger };
+    running = { payTo: addressOf(payeeKey), payeeKey, ledger };
     const server = createHttpServer({
       name: 'x402',
       title: 'Local x402 facilitator',
@@ -81,7 +86,7 @@ export function createLocalFacilitator(
       bodyLimit: 128 * 1024,
     });
     sayLocal(server.app, 'local x402 facilitator');
-    const facilitator: Facilitator = { networks, ledger, now };
+    const facilitator: Facilitator = { networks, ledger, address, now };
     facilitatorRoutes(server.app, facilitator);
     rpcRoutes(server.app, facilitator);
     return { server, parts: [{ name: 'tokens', stop: () => sql.close() }] };

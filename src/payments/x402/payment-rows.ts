@@ -17,17 +17,22 @@ import { amountText, jsonReader, readText } from '../../storage/sql/typed-rows.t
 import { type PurchaseState, purchaseState } from './purchases.ts';
 import type { SignedPayment } from './x402.ts';
 
-/** What a payment is known by: no two of one payer on one chain have the same nonce. */
+/** What a payment is known by: no two of one payer on one chain have the same nonce. Permits count theirs apart. */
 export const paymentId = ({ network, payer, payment }: SignedPayment): string =>
-  `${network.caip2}:${payer}:${payment.authorization.nonce}`;
+  `${network.caip2}:${payer}:${payment.permit === undefined ? '' : 'permit2:'}${payment.authorization.nonce}`;
 
 const requirement = {
-  scheme: Type.Literal('exact'),
+  scheme: Type.Union([Type.Literal('exact'), Type.Literal('upto')]),
   network: Type.String(),
   payTo: Type.String(),
   asset: Type.String(),
   maxTimeoutSeconds: Type.Number(),
-  extra: Type.Object({ name: Type.String(), version: Type.String() }),
+  extra: Type.Object({
+    name: Type.String(),
+    version: Type.String(),
+    assetTransferMethod: Type.Optional(Type.String()),
+    facilitatorAddress: Type.Optional(Type.String()),
+  }),
 };
 const version = Type.Union([Type.Literal(1), Type.Literal(2)]);
 const readRequest = jsonReader(
@@ -58,6 +63,7 @@ const readSettlement = jsonReader(
     transaction: Type.String(),
     network: Type.String(),
     payer: Type.Optional(Type.String()),
+    amount: Type.Optional(Type.String()),
   }),
 );
 

@@ -1,5 +1,6 @@
 /** Who pays: the wallet in use, its credits, and every way to get, lend and understand them. */
 import type { Place } from '../../app/location.ts';
+import { Tabbed } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
 import { AccountPage } from './account-page.tsx';
@@ -26,7 +27,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
     account: words.account,
   };
   return (
-    <>
+    <Tabbed>
       <Tabs
         label={words.label}
         current={page}
@@ -42,6 +43,6 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
       {page === 'account' && <AccountPage place={place} />}
-    </>
+    </Tabbed>
   );
 }
