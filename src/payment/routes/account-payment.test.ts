@@ -17,6 +17,7 @@ interface Found {
   readonly explanation: string;
   readonly kind?: string;
   readonly winc?: string;
+  readonly amount?: string;
   readonly currency?: string;
   readonly amount?: string;
   readonly sender?: string | null;
