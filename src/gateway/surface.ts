@@ -18,14 +18,16 @@ import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
 import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
+import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
+import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
 import { createEventRoutes } from './events/part.ts';
 import { chainSource } from './events/source.ts';
 import { readFilters } from './filters/configured.ts';
-import type { Filters } from './filters/filter.ts';
+import { canonicalFilter, type Filters } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
@@ -85,6 +87,8 @@ export interface GatewaySurface extends Surface {
   readonly caughtUp: WritersPart['caughtUp'];
   /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
   takeIn(transaction: unknown): Promise<void>;
+  /** For a name service of this process: what was remembered of these names is asked for again. */
+  namesChanged(changes: readonly NameChange[]): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -107,6 +111,9 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     },
     async takeIn(transaction) {
       await made?.takeIn(transaction);
+    },
+    async namesChanged(changes) {
+      await made?.content.nameChanges.tell(changes);
     },
   };
 }
@@ -171,6 +178,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
     ],
+    isShared: sharePort || config.DATABASE_URL !== undefined,
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
@@ -186,6 +194,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     adminKey: deps.adminKey,
     release: deps.release,
     parts: () => parts,
+    nameChanges: content.nameChanges,
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
     readPart: (id, part) => readPart(bytes, id, part),
@@ -202,8 +211,12 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const { blocklist, followers } = admin;
   const contentPart = createContentPart({ config, content, blocklist, meter });
   const signatures = createSignaturePart(common);
+  const completeness = new CompletenessReader(sql, {
+    indexesAllItems: canonicalFilter(filters.index) === canonicalFilter({ always: true }),
+  });
   const gatewayRoutes = createGatewayRoutes({
     ...common,
+    completeness,
     filters,
     release: deps.release,
     info: () => ({ ...meterPart.info, ...signatures.info(), ...indexes.info() }),
@@ -224,7 +237,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline, fork }),
     ...events.parts,
     createEventRoutes({ config, events }),
-    createGraphqlPart({ ...common, meter, fork, events }),
+    createGraphqlPart({ ...common, meter, completeness, fork, events }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,

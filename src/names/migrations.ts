@@ -137,6 +137,13 @@ CREATE TABLE arns_payer (payer TEXT PRIMARY KEY);
 `,
   },
   {
+    // Whether the service's signatures stay here until the owner has signed.
+    id: 'names-007-owner-first',
+    up: `
+ALTER TABLE arns_action ADD COLUMN owner_first BIGINT NOT NULL DEFAULT 0;
+`,
+  },
+  {
     // Names bought here, whose owners are told before their leases end: how it stood when the chain was last asked, the
     // step that was told last, and when to look again.
     id: 'names-008-leases',

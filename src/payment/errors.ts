@@ -37,6 +37,7 @@ export const invalidNotice = () =>
   new HttpError(400, 'Invalid winc: must be an amount as decimal digits, or null');
 export const invalidEventQuery = (why: string) => new HttpError(400, why);
 export const invalidLimit = () => new HttpError(400, 'Invalid limit: must be an integer from 1 to 100');
+export const invalidDays = () => new HttpError(400, 'Invalid days: must be an integer from 1 to 366');
 export const invalidCursor = () => new HttpError(400, 'Invalid cursor');
 
 export const missingTransactionId = () => new HttpError(400, 'Missing tx_id in request body');
@@ -81,6 +82,17 @@ export const providerUnavailable = (cause: unknown) =>
 /** Clients tell a service without cards by these words. */
 export const cardsDisabled = () => new HttpError(503, 'Fiat (Stripe) payments are disabled');
 export const webhookRefused = (cause: unknown) => new HttpError(400, 'Webhook Error!', { cause });
+
+export const signatureMustCover = () =>
+  new HttpError(
+    403,
+    'The signature must name this service (x-service-address), cover the request, and have a UUID as its nonce',
+  );
+export const invalidReturnAmount = () =>
+  new HttpError(400, 'Invalid amount - must be winc, a whole number above 0');
+const returnStatuses = { off: 403, unknown: 404, 'not-returnable': 409, amount: 400 } as const;
+export const returnRefused = (kind: keyof typeof returnStatuses, message: string) =>
+  new HttpError(returnStatuses[kind], message);
 
 export const invalidQuantity = () => new HttpError(400, 'Invalid quantity parameter');
 export const invalidAddressParameter = () => new HttpError(400, 'Invalid address parameter');

@@ -4,7 +4,8 @@
  */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { type CreditChanges, type Credits, type SpendRequest, winc } from '../credits.ts';
-import { readNotice, setNotice } from './accounts.ts';
+import { readHolds, sinceDays, spendingByDay } from './account-use.ts';
+import { accountOfAddress, namesOf, readNotice, setNotice } from './accounts.ts';
 import { approve, revoke } from './approvals.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
@@ -15,6 +16,7 @@ import { selfCheck } from './self-check.ts';
 import { createSold } from './sold.ts';
 import { assign, settle, take } from './spend.ts';
 import { readSpending, renderSpending } from './spendings.ts';
+import { Uniting } from './unite.ts';
 
 export interface CreditsOptions {
   /** The `ledger` database, with `creditsMigrations`. */
@@ -39,6 +41,7 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
     approve: (request) => approve(tx, request, now(), noticeWinc),
     revoke: (request) => revoke(tx, request, now()),
   });
+  const uniting = new Uniting(sql, now);
   const alone = <T>(change: (changes: CreditChanges) => Promise<T>): Promise<T> =>
     sql.transaction((tx) => change(within(tx)));
   return {
@@ -53,23 +56,40 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
     approve: (request) => alone((changes) => changes.approve(request)),
     revoke: (request) => alone((changes) => changes.revoke(request)),
 
-    balance: (address) => readBalance(sql, address, now()),
+    unite: ({ wallet, others }) => uniting.unite({ account: wallet.address, others }),
+    namesOf: (address) => namesOf(sql, address),
+    uniteStored: () => uniting.uniteStored(),
+
+    async balance(address) {
+      await uniting.uniteAddress(address);
+      return readBalance(sql, address, now());
+    },
     preview: (request: SpendRequest) => previewSpending(sql, request, now()),
     async spending(reason, id) {
       const row = await readSpending(sql, reason, id);
       return row === undefined ? undefined : renderSpending(row, false);
     },
     approvals: (payer, approved) => readApprovals(sql, payer, approved, now()),
-    approvalsOf: (address) => readApprovalsOf(sql, address, now()),
+    async approvalsOf(address) {
+      await uniting.uniteAddress(address);
+      return readApprovalsOf(sql, address, now());
+    },
     expireApprovals: (limit = EXPIRED_AT_ONCE) => expireApprovals(sql, now(), limit),
     async notice(address) {
-      const own = await readNotice(sql, address);
+      const own = await readNotice(sql, await accountOfAddress(sql, address));
       return { winc: winc(own ?? noticeWinc), own: own !== undefined };
     },
-    setNotice: (address, amount) => setNotice(sql, address, amount),
+    async setNotice(address, amount) {
+      return setNotice(sql, await accountOfAddress(sql, address), amount);
+    },
     entries: (account, page) => readEntries(sql, account, page),
-    payments: (address, page) => readPayments(sql, address, page),
+    async payments(address, page) {
+      await uniting.uniteAddress(address);
+      return readPayments(sql, address, page);
+    },
     hasPaid,
+    spendingByDay: (address, days) => spendingByDay(sql, address, sinceDays(days, now())),
+    holds: (address, limit) => readHolds(sql, address, limit),
     sold: createSold(sql, now),
     selfCheck: () => selfCheck(sql),
   };

@@ -13,7 +13,7 @@ import {
   type PayerShare,
   spendReasons,
 } from '../credits.ts';
-import type { Locked } from './accounts.ts';
+import { accountOfAddress, type Locked } from './accounts.ts';
 import { amountsByPayer, type SpendingRow } from './spendings.ts';
 
 /** Entries that are looked at for what a wallet usually spends, and how many of them count. */
@@ -160,11 +160,12 @@ async function usualSpending(tx: SqlExecutor, address: string): Promise<bigint |
   return mean > 0n ? mean : undefined;
 }
 
-/** The operator's loss account is no wallet. */
-function tell(tx: SqlExecutor, events: readonly WalletEvent[], now: number): Promise<void> {
-  return tellWallets(
-    tx,
-    events.filter(({ wallet }) => wallet !== LOSS_ACCOUNT.address),
-    now,
-  );
+/** To the wallet's account, whichever form of it was named. The operator's loss account is no wallet. */
+async function tell(tx: SqlExecutor, events: readonly WalletEvent[], now: number): Promise<void> {
+  const told: WalletEvent[] = [];
+  for (const event of events) {
+    if (event.wallet === LOSS_ACCOUNT.address) continue;
+    told.push({ ...event, wallet: await accountOfAddress(tx, event.wallet) });
+  }
+  await tellWallets(tx, told, now);
 }

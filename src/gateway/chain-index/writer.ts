@@ -3,6 +3,7 @@
  * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
  */
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import { moveBundles } from './bundle-heights.ts';
 import { EventBatch } from './event-batch.ts';
 import { firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
 import {
@@ -268,8 +269,8 @@ export class IndexWriter {
   /** Brings items to the place of their root transaction, one batch a call; answers whether more is left. */
   async reposition(sql: Sql): Promise<boolean> {
     return sql.transaction(async (tx) => {
-      const next = await tx.get<PlaceRow & { record: number }>(
-        `SELECT r.record, ${placeColumns('r')} FROM repositions p JOIN records r ON r.record = p.root
+      const next = await tx.get<PlaceRow & { record: number; id: Buffer }>(
+        `SELECT r.record, r.id, ${placeColumns('r')} FROM repositions p JOIN records r ON r.record = p.root
          ORDER BY p.root LIMIT 1 ${tx.forUpdate}`,
       );
       if (next === undefined) {
@@ -289,8 +290,10 @@ export class IndexWriter {
         WRITE_BATCH,
       );
       const isComplete = await this.#moveAll(tx, stored, minedOf(next));
-      if (isComplete && stored.length < WRITE_BATCH)
+      if (isComplete && stored.length < WRITE_BATCH) {
+        await moveBundles(tx, next.id, next.height);
         await tx.run('DELETE FROM repositions WHERE root = ?', next.record);
+      }
       return true;
     });
   }

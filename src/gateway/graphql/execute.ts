@@ -2,6 +2,7 @@
 import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
 import { ForkUnavailable } from '../../fork/upstream.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { CompletenessReader } from '../chain-index/completeness.ts';
 import type { Interruption } from '../chain-index/search.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { ChainFeed } from '../events/source.ts';
@@ -34,6 +35,14 @@ export interface PreparedQuery {
   answer(isGone?: () => boolean, ownOnly?: boolean): Promise<GraphqlAnswer>;
 }
 
+export interface GraphqlServiceOptions {
+  /** Where it is not given, all items are said to be indexed. */
+  readonly completeness?: CompletenessReader;
+  readonly fork?: ForkedEntries | undefined;
+  /** What subscriptions are told from; there are none without. */
+  readonly feed?: ChainFeed;
+}
+
 const deadlineMs = 12_000;
 
 export class GraphqlService {
@@ -45,10 +54,11 @@ export class GraphqlService {
   constructor(
     index: SqlGatewayIndex,
     log: Logger,
-    { fork, feed }: { readonly fork?: ForkedEntries | undefined; readonly feed?: ChainFeed } = {},
+    { completeness, fork, feed }: GraphqlServiceOptions = {},
   ) {
+    const told = completeness ?? new CompletenessReader(index.sql, { indexesAllItems: true });
     this.#schema = createSchema<never>({
-      ...createResolvers(index, fork),
+      ...createResolvers(index, told, fork),
       ...(feed !== undefined && createSubscriptions(index, feed)),
     });
     this.#queries = new Queries(this.#schema);

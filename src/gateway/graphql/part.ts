@@ -10,6 +10,7 @@ import { routeUpgrades, upgradeOf } from '../../kernel/http/upgrades.ts';
 import type { Part } from '../../kernel/part.ts';
 import { wantsOwnOnly } from '../../outside/fork-header.ts';
 import type { GatewayContext } from '../chain/context.ts';
+import type { CompletenessReader } from '../chain-index/completeness.ts';
 import type { ChainFeed } from '../events/source.ts';
 import type { Meter } from '../meter.ts';
 import { RequestBudget } from './cost.ts';
@@ -31,15 +32,17 @@ const Body = Type.Object({
 
 export interface GraphqlDeps extends Pick<GatewayContext, 'index' | 'log' | 'metrics'> {
   readonly meter: Meter;
+  readonly completeness: CompletenessReader;
   /** Whose index is asked for ids that are not in ours. */
   readonly fork?: ForkedChain | undefined;
   /** What subscriptions are told from. */
   readonly events: { readonly feed: ChainFeed; readonly limits: ReaderLimits };
 }
 
-export function createGraphqlPart({ index, log, metrics, meter, fork, events }: GraphqlDeps): Part {
+export function createGraphqlPart({ index, log, metrics, meter, completeness, fork, events }: GraphqlDeps): Part {
   const { feed, limits } = events;
-  const service = new GraphqlService(index, log, { fork: fork && new ForkedEntries(index, fork), feed });
+  const forked = fork && new ForkedEntries(index, fork);
+  const service = new GraphqlService(index, log, { completeness, fork: forked, feed });
   /** Loaded with the first handshake: few clients have one. */
   let sockets: Promise<GraphqlSockets> | undefined;
   let opened: GraphqlSockets | undefined;

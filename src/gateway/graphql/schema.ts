@@ -33,6 +33,8 @@ type Query {
   ): TransactionConnection!
   block(id: String): Block
   blocks(ids: [ID!], height: BlockFilter, first: Int = 10, after: String, sort: SortOrder = HEIGHT_DESC): BlockConnection!
+  "Which heights are indexed without gaps; up to the newest imported block where no other end is given."
+  completeness(block: BlockFilter): Completeness!
 }
 
 type Subscription {
@@ -132,6 +134,60 @@ type TransactionConnection {
   edges: [TransactionEdge!]!
   "How many match in all; null when there are too many to count."
   count: String
+  "Of the heights that this page covers; null where nothing of it is mined."
+  completeness: Completeness
+}
+
+"Lists have at most 100 entries, lowest heights first."
+type Completeness {
+  "The heights that were looked at, both included."
+  min: Int!
+  max: Int!
+  "Nothing is lacking that the gateway's filters let through."
+  complete: Boolean!
+  "Nothing is left out by its filters or was pruned either."
+  everything: Boolean!
+  "Stretches of complete heights."
+  ranges: [HeightRange!]!
+  "From where the stretches go on; null where all are told."
+  next: Int
+  "Heights whose block is not imported."
+  missingBlocks: [HeightRange!]!
+  "In their block, and no node gave them yet."
+  missingTransactions: [MissingTransaction!]!
+  "Bundles whose items are not all indexed yet."
+  unreadBundles: [IncompleteBundle!]!
+  "Bundles that the filter did not let through, and those with pruned items."
+  leftOutBundles: [IncompleteBundle!]!
+}
+
+type HeightRange {
+  min: Int!
+  max: Int!
+}
+
+type MissingTransaction {
+  id: ID!
+  height: Int!
+}
+
+type IncompleteBundle {
+  id: ID!
+  height: Int!
+  state: IncompleteBundleState!
+  "What the last try to read it came to."
+  error: String
+}
+
+enum IncompleteBundleState {
+  "Waits to be read, or is being read."
+  QUEUED
+  "Could not be read so often that an operator has to ask for it."
+  FAILED
+  "The unbundle filter did not let it through."
+  SKIPPED
+  "Was read; items of it were pruned since."
+  PRUNED
 }
 
 type TransactionEdge {

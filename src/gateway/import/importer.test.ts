@@ -174,6 +174,9 @@ for (const engine of engines)
       await text(`${running.node.url}/mine/9`);
       const before = await caughtUp(running);
       assert.equal(before[0]?.height, 6);
+      const told = JSON.parse(await text(`${running.gateway.url}/gw/completeness?max=20`));
+      assert.deepEqual(told.missingBlocks[0], { min: 0, max: 5 });
+      assert.deepEqual(told.ranges, [{ min: 6, max: before.at(-1)?.height }]);
       await text(`${running.node.url}/mine/2`);
       await running.restartGateway();
       await caughtUp(running);
@@ -277,10 +280,14 @@ for (const engine of engines)
       await send(`${running.node.url}/faults`, { status: 404, path: `/tx/${id}` });
       await text(`${running.node.url}/mine`);
       const imported = await caughtUp(running);
+      const completeness = async () => JSON.parse(await text(`${running.gateway.url}/gw/completeness`));
+      const height = imported.at(-1)?.height;
+      assert.deepEqual((await completeness()).missingTransactions, [{ id, height }]);
       await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
       const shown = await until('the transaction came after', async () =>
         (await query(running)).find((one) => one.id === id && one.block !== null),
       );
       assert.equal(shown.block?.id, imported.at(-1)?.id);
+      assert.equal((await completeness()).complete, true);
     });
   });

@@ -9,7 +9,7 @@ import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
-import { deleteBlocksAbove } from '../chain-index/blocks.ts';
+import { deleteBlocksAbove, highestHole } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
 import type { Header } from '../chain-index/records.ts';
@@ -319,17 +319,17 @@ export class Importer {
   async #backfill(): Promise<void> {
     const { index, startHeight, log } = this.#options;
     if (this.#holesCheckedAt > 0 && performance.now() - this.#holesCheckedAt < holesEveryMs) return;
-    const hole = await highestHole(index, startHeight);
+    const hole = await highestHole(index.sql, startHeight);
     if (hole === undefined) {
       this.#holesCheckedAt = performance.now();
       return;
     }
-    let above: BlockSummary | undefined = await index.blockAt(hole.to + 1);
-    const from = Math.max(hole.from, hole.to - window + 1);
+    let above: BlockSummary | undefined = await index.blockAt(hole.max + 1);
+    const from = Math.max(hole.min, hole.max - window + 1);
     const ahead = this.#ahead();
     try {
-      for (let height = hole.to; height >= from; height -= 1) ahead.fetch(height);
-      for (let height = hole.to; height >= from; height -= 1) {
+      for (let height = hole.max; height >= from; height -= 1) ahead.fetch(height);
+      for (let height = hole.max; height >= from; height -= 1) {
         const fetched = await ahead.take(height);
         if (fetched === undefined || this.#stopping.signal.aborted) return;
         if (above !== undefined && above.previous !== fetched.block.id.toString('base64url')) {
@@ -362,29 +362,4 @@ async function isBeginOf(index: SqlGatewayIndex, block: FetchedBlock): Promise<b
     ({ id, height, block_index }) =>
       height === block.height && block.txs[block_index] === id.toString('base64url'),
   );
-}
-
-/** The highest run of heights from `start` on that is not imported although a higher block is. */
-async function highestHole(
-  index: SqlGatewayIndex,
-  start: number,
-): Promise<{ from: number; to: number } | undefined> {
-  const counted = await index.sql.get<{ n: number; low: number | null; high: number | null }>(
-    'SELECT count(*) AS n, min(height) AS low, max(height) AS high FROM blocks WHERE height >= ?',
-    start,
-  );
-  if (counted === undefined || counted.low === null || counted.high === null) return undefined;
-  if (counted.low === start && counted.n === counted.high - counted.low + 1) return undefined;
-  const upper = await index.sql.get<{ height: number }>(
-    `SELECT b.height FROM blocks b WHERE b.height > ? AND NOT EXISTS
-       (SELECT 1 FROM blocks c WHERE c.height = b.height - 1) ORDER BY b.height DESC LIMIT 1`,
-    start,
-  );
-  if (upper === undefined) return undefined;
-  const lower = await index.sql.get<{ height: number | null }>(
-    'SELECT max(height) AS height FROM blocks WHERE height < ? AND height >= ?',
-    upper.height,
-    start,
-  );
-  return { from: lower?.height == null ? start : lower.height + 1, to: upper.height - 1 };
 }

@@ -32,6 +32,7 @@ export class OnDemandImport {
         id: bytes,
         root: root === undefined ? bytes : Buffer.from(root, 'base64url'),
         depth: root === undefined ? 0 : 1,
+        height: located?.height ?? null,
         rank: ranks.asked,
         matches: true,
         bypass: true,

@@ -16,6 +16,7 @@ const chainTables = [
   'signatures',
   'blocks',
   'block_bodies',
+  'block_ranges',
   'missing_transactions',
   'repositions',
   'chain_state',

@@ -32,6 +32,7 @@ export interface SideJobsOptions extends BundleIntake {
 
 interface MissingRow extends PlaceRow {
   readonly id: Buffer;
+  readonly height: number;
   readonly attempts: number;
 }
 
@@ -143,7 +144,7 @@ export class SideJobs implements Job {
         );
         if (removed === 0) return false;
         await index.writer.put(tx, prepared);
-        return queueBundle(tx, this.#options, header);
+        return queueBundle(tx, this.#options, header, row.height);
       });
       if (queued) queue.notify();
       while (await index.writer.reposition(index.sql));

@@ -44,7 +44,9 @@ export async function writeBlock(
     await fence(tx);
     const batch = prepared.slice(from, from + WRITE_BATCH);
     await index.writer.put(tx, batch, { ...(events && { events }) });
-    for (const { entry } of batch) queued = (await queueBundle(tx, intake, entry.header)) || queued;
+    for (const { entry } of batch) {
+      queued = (await queueBundle(tx, intake, entry.header, block.height)) || queued;
+    }
   };
   let from = 0;
   for (; prepared.length - from > WRITE_BATCH; from += WRITE_BATCH) {

@@ -233,6 +233,7 @@ export class Unbundler {
           id: header.id,
           root: place.rootId,
           depth: depth + 1,
+          height: row?.height ?? null,
           rank: ranks.nested,
           matches,
           bypass: false,
