@@ -12,16 +12,7 @@ import { Share } from './share.tsx';
 import { TopUp } from './top-up/top-up.tsx';
 import { Webhooks } from './webhooks.tsx';
 
-const pages = [
-  'overview',
-  'top-up',
-  'share',
-  'redeem',
-  'prices',
-  'account',
-  'notices',
-  'webhooks',
-] as const;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'account', 'notices', 'webhooks'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
