@@ -54,22 +54,28 @@ export const allowed: Record<string, string[]> = {
  * floors freely. What is not named stands on the top floor. `testing` files are not part of the program.
  */
 export const floors: Record<string, string[][]> = {
-  payments: [['newest.ts'], ['card', 'chain', 'x402']],
-  events: [['migrations.ts', 'event-log.ts'], ['feed.ts']],
+  payments: [['newest.ts'], ['card', 'chain', 'x402'], ['returns']],
+  events: [
+    ['migrations.ts', 'event-log.ts'],
+    ['feed.ts'],
+    ['event-pages.ts'],
+    ['live-feed.ts'],
+    ['streams', 'hooks'],
+  ],
   credits: [['errors.ts'], ['credits.ts'], ['ledger', 'signatures']],
   payment: [
     ['answers.ts', 'countries.ts', 'errors.ts', 'metrics.ts', 'promo-query.ts', 'referer.ts', 'schemas.ts'],
-    ['auth', 'client-limits.ts', 'route-failures.ts'],
+    ['auth', 'client-limits.ts', 'route-failures.ts', 'wallet-source.ts'],
     ['gifts.ts'],
     ['bookkeeping.ts'],
     ['routes'],
-    ['card', 'chain', 'x402'],
+    ['card', 'chain', 'events', 'x402', 'returns'],
   ],
   names: [
     ['locks.ts', 'metrics.ts', 'settings.ts'],
     ['errors.ts', 'receipts.ts'],
     ['requests'],
-    ['prices'],
+    ['notices', 'prices', 'changes.ts', 'where.ts'],
     ['chain'],
     ['actions'],
     ['cards'],
@@ -79,7 +85,7 @@ export const floors: Record<string, string[][]> = {
     ['errors.ts', 'metrics.ts', 'migrations.ts'],
     ['items', 'hashing', 'announcer'],
     ['bundler', 'intake'],
-    ['x402', 'multipart', 'proofs', 'reports'],
+    ['x402', 'multipart', 'proofs', 'reports', 'watcher'],
     ['routes'],
   ],
   gateway: [
@@ -91,6 +97,7 @@ export const floors: Record<string, string[][]> = {
     ['content'],
     ['metering'],
     ['migrations.ts'],
+    ['events'],
     ['graphql', 'httpsig', 'export', 'published-indexes'],
     ['routes'],
     ['admin'],

@@ -72,8 +72,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/payments/x402/read-payment.ts',
-        find: 'return value >= tolerated && rules.quotes.wasAsked(quote.product, value);',
-        put: 'return value >= tolerated;',
+        find: 'return value >= least && rules.quotes.wasAsked(quote.product, value);',
+        put: 'return value >= least;',
       },
     ],
     fails: stranger(102),

@@ -40,6 +40,8 @@ export interface PersonKey {
   signText(text: string): Promise<Buffer>;
   /** Where it can own names. */
   readonly owner?: OwnerKey;
+  /** Where it can sign token transfers: a digest of typed data (EIP-712). */
+  signDigest?(digest: Uint8Array): Buffer;
 }
 
 export interface KeyPlaces {
@@ -131,6 +133,7 @@ function ethereumPerson(secret: Buffer): PersonKey {
     address: ethereumAddress(publicKeyOf(secret)),
     items: ethereumSigner(secret),
     signText: async (text) => signEthereumDigest(personalMessageHash(Buffer.from(text)), secret),
+    signDigest: (digest) => signEthereumDigest(digest, secret),
   };
 }
 

@@ -116,6 +116,11 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         log: logOf('payment'),
         ledger: await ledger.open(),
         gatewayUrl: publicGatewayUrl(),
+        nameReaders: {
+          gateway: () => gateway.made,
+          router: () => router.made,
+          gatewayUrl: publicGatewayUrl,
+        },
         topUpPage,
       });
     },

@@ -38,8 +38,8 @@ export type CreditReason = (typeof creditReasons)[number];
 export const clawbackReasons = ['chargeback', 'card_refund'] as const;
 export type ClawbackReason = (typeof clawbackReasons)[number];
 
-/** What was bought. */
-export const spendReasons = ['upload', 'arns_purchase_order', 'arns_action'] as const;
+/** What was bought, or that what was bought goes back to where it was paid from (`payments/returns`). */
+export const spendReasons = ['upload', 'arns_purchase_order', 'arns_action', 'payment_return'] as const;
 export type SpendReason = (typeof spendReasons)[number];
 
 /**
@@ -316,6 +316,11 @@ export interface Credits extends CreditChanges {
   approvalsOf(address: string): Promise<Pick<Balance, 'givenApprovals' | 'receivedApprovals'>>;
   /** Ends what has expired, at most `limit` approvals; answers how many. Reads and spending do it too. */
   expireApprovals(limit?: number): Promise<number>;
+
+  /** Below what balance a wallet is told, and whether it chose that; 0 is never. */
+  notice(address: string): Promise<{ readonly winc: Winc; readonly own: boolean }>;
+  /** Null: as the service has it for everybody. False when the wallet has no account. */
+  setNotice(address: string, amount: bigint | null): Promise<boolean>;
 
   /** Every entry of a wallet, newest first. */
   entries(account: string, page: PageRequest): Promise<Page<Entry>>;

@@ -1,6 +1,7 @@
 /** The gateway as a surface: what it is made of, wired in the order in which one needs the other. */
 import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
+import { createEvents } from '../events/part.ts';
 import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
@@ -17,12 +18,16 @@ import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
 import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
+import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
+import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
+import { createEventRoutes } from './events/part.ts';
+import { chainSource } from './events/source.ts';
 import { readFilters } from './filters/configured.ts';
-import type { Filters } from './filters/filter.ts';
+import { canonicalFilter, type Filters } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
@@ -70,6 +75,8 @@ export interface Gateway extends SurfaceParts {
   readonly takeIn: GatewaySurface['takeIn'];
 }
 
+/** Beside those of followers of events. */
+const usualConnections = 16_384;
 /** How often another process's imports are noticed. */
 const refreshIntervalMs = 1_000;
 
@@ -80,6 +87,8 @@ export interface GatewaySurface extends Surface {
   readonly caughtUp: WritersPart['caughtUp'];
   /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
   takeIn(transaction: unknown): Promise<void>;
+  /** For a name service of this process: what was remembered of these names is asked for again. */
+  namesChanged(changes: readonly NameChange[]): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -102,6 +111,9 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     },
     async takeIn(transaction) {
       await made?.takeIn(transaction);
+    },
+    async namesChanged(changes) {
+      await made?.content.nameChanges.tell(changes);
     },
   };
 }
@@ -136,7 +148,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const { log, sharePort = false } = deps;
   const fork = deps.fork?.chain;
   const metrics = new Metrics();
-  const index = new SqlGatewayIndex(sql);
+  const index: SqlGatewayIndex = new SqlGatewayIndex(sql, undefined, () => events.feed.wake());
+  const events = createEvents({ config, sql, source: chainSource(index), log, metrics });
   const nodes = new NodePool({
     urls: deps.nodeUrls,
     log,
@@ -165,6 +178,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
     ],
+    isShared: sharePort || config.DATABASE_URL !== undefined,
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
@@ -180,17 +194,29 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     adminKey: deps.adminKey,
     release: deps.release,
     parts: () => parts,
+    nameChanges: content.nameChanges,
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
     readPart: (id, part) => readPart(bytes, id, part),
     indexProblems: () => indexes.problems(),
     indexesState: () => indexes.state(),
+    eventFigures: () => {
+      const { held, failing, behind } = events.hooks.deliverer.figures;
+      return {
+        eventReaders: events.limits.count,
+        ...{ webhooks: held, webhooksFailing: failing, webhooksBehind: behind },
+      };
+    },
   });
   const { blocklist, followers } = admin;
   const contentPart = createContentPart({ config, content, blocklist, meter });
   const signatures = createSignaturePart(common);
+  const completeness = new CompletenessReader(sql, {
+    indexesAllItems: canonicalFilter(filters.index) === canonicalFilter({ always: true }),
+  });
   const gatewayRoutes = createGatewayRoutes({
     ...common,
+    completeness,
     filters,
     release: deps.release,
     info: () => ({ ...meterPart.info, ...signatures.info(), ...indexes.info() }),
@@ -209,7 +235,9 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     },
     ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
     createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline, fork }),
-    createGraphqlPart({ ...common, meter, fork }),
+    ...events.parts,
+    createEventRoutes({ config, events }),
+    createGraphqlPart({ ...common, meter, completeness, fork, events }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
@@ -229,6 +257,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     portVariable: 'GATEWAY_PORT',
     tls: tlsKeysOf(config),
     sharePort,
+    // Who follows events holds a connection for as long as it likes.
+    maxConnections: usualConnections + config.EVENTS_MAX_READERS,
     log,
     metrics,
     refusal: refuseAsText,

@@ -32,6 +32,11 @@ export const invalidNonce = () =>
   answer(400, 'Invalid nonce parameter. Nonce must be a UUID for signed write actions');
 export const notYourToken = () =>
   answer(400, 'This ANT is held by the service: only its buyer may transfer it');
+export const unknownTokenProgram = (program: string) =>
+  answer(
+    400,
+    `The token of this name belongs to the program ${program}, which this service does not act on; nothing was charged`,
+  );
 export const notAnAnt = (processId: string) => answer(400, `processId ${processId} is not an ANT`);
 export const purchaseNotFound = () => answer(400, 'Purchase status not found');
 export const invalidParameters = () => answer(400, 'Invalid parameters');

@@ -2,6 +2,7 @@
 import type { Credits } from '../credits/credits.ts';
 import type { TopUpPage } from '../credits/lack.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
+import { createJob } from '../kernel/background/job.ts';
 import { WakeableTask } from '../kernel/background/wakeable-task.ts';
 import type { App } from '../kernel/http/app.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -19,9 +20,11 @@ import { sponsorTokens } from './actions/sponsor.ts';
 import { CardPurchases } from './cards/purchases.ts';
 import { createBuilders, Planner } from './chain/plan.ts';
 import type { SolanaKey } from './chain/service-key.ts';
+import { ChangedNames, type NameListener } from './changes.ts';
 import { translateError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
+import { tellLapsing } from './notices/leases.ts';
 import { NamePrices } from './prices/prices.ts';
 import { adminActionsRoute } from './routes/admin-actions.ts';
 import { arnsActionRoutes } from './routes/arns-actions.ts';
@@ -30,8 +33,10 @@ import { arnsNamesRoutes } from './routes/arns-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
 import { arnsQuoteRoute } from './routes/arns-quote.ts';
+import { arnsWhereRoute } from './routes/arns-where.ts';
 import type { NamesContext } from './routes/context.ts';
 import { type NamesConfig, namesSettings } from './settings.ts';
+import { type KnownGateway, NameWhere } from './where.ts';
 
 export interface NamesDeps {
   readonly log: Logger;
@@ -50,6 +55,10 @@ export interface NamesDeps {
   readonly key: SolanaKey | undefined;
   /** Without it names cannot be bought by card. */
   readonly cards?: CardPayments;
+  /** Gateways and routers of this operator, told of what is changed here. */
+  readonly listeners?: readonly NameListener[];
+  /** Gateways that are asked what they show, the operator's own first. */
+  readonly gateways?: () => readonly KnownGateway[];
   /** How long a request waits for the chain to say what became of a transaction. */
   readonly deliveryTimeoutMs?: number;
   /** Unix milliseconds. */
@@ -65,6 +74,7 @@ export interface Names
 }
 
 const defaultDeliveryTimeoutMs = 20_000;
+const LEASE_NOTICES_EVERY_MS = 60_000;
 
 export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   const { log, sql, pricing, chain, registry, key, now = Date.now } = deps;
@@ -79,6 +89,14 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     actionMargin: config.ARNS_ACTION_MARGIN,
     microLamports: config.ARNS_UNIT_PRICE_MICROLAMPORTS,
     buyer: key?.address,
+  });
+  const where = new NameWhere({ registry, gateways: deps.gateways ?? (() => []), now });
+  const changed = new ChangedNames({
+    registry,
+    listeners: deps.listeners ?? [],
+    log,
+    later: (work) => background.run(work),
+    forget: (name) => where.forget(name),
   });
   const actions: ActionContext | undefined = key && {
     sql,
@@ -99,6 +117,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     },
     metrics,
     log,
+    changed,
     later: (work) => background.run(work),
     now,
   };
@@ -133,6 +152,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     signatures: deps.signatures,
     registry,
     history: createNameHistory(chain, registry.programs),
+    where,
     now,
     actions,
     cards,
@@ -142,12 +162,13 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     name: 'names',
     routes: (scope) => void scope.register(async (app: App) => addRoutes(app, context)),
     adminRoutes: (app) => adminActionsRoute(app, sql, now),
-    jobs: [reconciling],
+    jobs: [reconciling, ...(actions === undefined ? [] : [leaseNotices(actions)])],
     async start() {
       background.run(() => logFunds(deps));
     },
     async stop() {
       await background.stop();
+      await where.close();
       await actions?.locks.stop();
     },
     reconcile: () => reconcile(0),
@@ -158,6 +179,15 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   };
 }
 
+/** Tells owners of leases that end soon. */
+const leaseNotices = (context: ActionContext) =>
+  createJob({
+    name: 'tell of leases that end',
+    everyMs: LEASE_NOTICES_EVERY_MS,
+    log: context.log,
+    run: () => tellLapsing({ ...context, service: context.key.address }),
+  });
+
 function addRoutes(app: App, context: NamesContext): void {
   app.setErrorHandler((error) => {
     throw translateError(error);
@@ -167,6 +197,7 @@ function addRoutes(app: App, context: NamesContext): void {
   arnsQuoteRoute(app, context);
   arnsMyNamesRoute(app, context);
   arnsNamesRoutes(app, context);
+  arnsWhereRoute(app, context);
   arnsActionRoutes(app, context);
 }
 

@@ -19,6 +19,9 @@ import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
+import type { AcceptedToken } from '../payments/chain/chain.ts';
+import { createCreditReturns, returnRules } from '../payments/returns/credit-returns.ts';
+import { createWaysBack, type WaysWorld } from '../payments/returns/ways/ways.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { parseToken } from '../pricing/tokens.ts';
 import type { Sql } from '../storage/sql/sql.ts';
@@ -32,14 +35,17 @@ import { type ChainPart, createChainPart } from './chain/part.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
 import { tokenNotSupported } from './errors.ts';
+import { createWalletEvents } from './events/part.ts';
 import type { Gifts } from './gifts.ts';
 import { type PaymentMetrics, paymentMetrics } from './metrics.ts';
+import { createReturnsPart, returnMetrics } from './returns/part.ts';
 import { answerFailures, translated } from './route-failures.ts';
 import { accountRoute } from './routes/account.ts';
 import { accountApprovalsRoutes, approvalsOfPair } from './routes/account-approvals.ts';
 import { accountFreeRoute, type FreeBytes } from './routes/account-free.ts';
 import { accountPaymentRoute } from './routes/account-payment.ts';
 import { accountPaymentsRoute } from './routes/account-payments.ts';
+import { returnTerms } from './routes/account-returns.ts';
 import { accountUseRoutes } from './routes/account-use.ts';
 import { adminLedgerRoutes } from './routes/admin/ledger.ts';
 import { adminPaymentsRoutes } from './routes/admin/payments.ts';
@@ -64,6 +70,8 @@ export interface PaymentDeps {
   /** Told to wallets that lack credits. */
   readonly topUpPage?: TopUpPage | undefined;
   readonly chains: ChainWorld;
+  /** What returns of unused credits are sent with; without it none are made here. */
+  readonly waysBack?: Omit<WaysWorld, 'tokens' | keyof ChainWorld>;
   readonly version: string;
   /** What the operator's routes want. */
   readonly adminKey: string;
@@ -82,6 +90,7 @@ export interface PaymentDeps {
 }
 
 const BODY_LIMIT = 1024 * 1024;
+const CONNECTIONS = 16_384;
 const EXPIRE_APPROVALS_EVERY_MS = 60_000;
 /** The first run is the one that matters. */
 const UNITE_EVERY_MS = 60_000;
@@ -90,15 +99,16 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
   return createSurface('payment', () => {
     const metrics = deps.metrics ?? new Metrics();
     const counters = paymentMetrics(metrics, deps.pricing, deps.credits);
-    const chain = createChainPart(config, {
-      ...deps,
-      tokens: acceptedTokens(config, deps.chains),
-      metrics: counters,
-    });
+    const tokens = acceptedTokens(config, deps.chains);
+    const chain = createChainPart(config, { ...deps, tokens, metrics: counters });
     const server = createServer(config, deps, metrics);
     const { sql, credits, names } = deps;
     const books = new Bookkeeping({ sql, credits, keptNames: names?.keptNames });
-    const parts: Part[] = [chain, ...(deps.parts ?? []), ledgerPart(config, deps, books, counters)];
+    const parts: Part[] = [
+      ...[chain, ...(deps.parts ?? []), ...returnsParts(config, deps, tokens, metrics)],
+      ledgerPart(config, deps, books, counters),
+      ...createWalletEvents(config, { ...deps, metrics }),
+    ];
     const { routes: adminRoutes, ...admin } = createAdmin({
       ...{ surface: 'payment', version: deps.version, config, key: deps.adminKey, log: deps.log },
       parts: () => parts,
@@ -124,6 +134,7 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
         gateway: deps.gateways[0] ?? '',
         gateways: deps.gateways,
         freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+        ...(config.RETURN_WINDOW_DAYS > 0 && { returns: returnTerms(returnRules(config)) }),
         boundSignatures: deps.signatures.requireBound ? 'required' : 'optional',
       }),
     };
@@ -132,6 +143,20 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
     server.mount((app) => rootRoutes(app, routes));
     return { server, parts };
   });
+}
+
+function returnsParts(
+  config: Config,
+  { sql, credits, log, auth, signatures, chains, waysBack }: PaymentDeps,
+  tokens: ReadonlyMap<string, AcceptedToken>,
+  metrics: Metrics,
+): Part[] {
+  if (waysBack === undefined) return [];
+  const { arweaveNodes, solanaRpcUrls = [], arioMint } = chains;
+  const ways = createWaysBack(config, { ...waysBack, tokens, arweaveNodes, solanaRpcUrls, arioMint });
+  const onMoved = returnMetrics(metrics, sql);
+  const returns = createCreditReturns(returnRules(config), { sql, credits, log, ways, onMoved });
+  return [createReturnsPart({ sql, returns, auth, signatures })];
 }
 
 /** What the ledger needs done from time to time. */
@@ -183,6 +208,7 @@ async function paymentFigures({ sql, names }: PaymentDeps, books: Bookkeeping): 
     refundsOwed: open.refunds.length,
     refundsGivenUp: open.refunds.filter(({ givenUp }) => givenUp).length,
     x402Unclear: open.payments.length,
+    returnsByHand: open.returns.length,
     chainPaymentsPending: await count("payment_chain_transactions WHERE state = 'pending'"),
     chainPaymentsFailed: open.chainPayments.length,
     giftsWaiting: (await books.gifts()).length,
@@ -214,6 +240,8 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
     log: deps.log,
     metrics,
     bodyLimit: BODY_LIMIT,
+    // Each reader of events keeps a connection; the others have theirs beside them.
+    maxConnections: CONNECTIONS + config.EVENTS_MAX_READERS,
     trustedProxies: config.TRUSTED_PROXIES,
     cors: paymentCors,
     admit: signatures.admit,

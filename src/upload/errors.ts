@@ -67,6 +67,8 @@ export const uploadErrors = {
   lengthRequired: () => new HttpError(411, 'Content-Length header is required'),
   tooLarge: (limit: number) =>
     new HttpError(413, `Data item is too large, this service only accepts data items up to ${limit} bytes!`),
+  longerThanPaid: (most: number) =>
+    new HttpError(413, `The body is longer than the ${most} bytes of maxBytes`),
   unreadableItem: (why: string) => new HttpError(400, `Data item parsing error! (${why})`),
   invalidItem: () => new HttpError(400, 'Invalid Data Item!'),
   unpayableType: () => new HttpError(400, 'Data items with this signature type cannot be paid for'),

@@ -1,12 +1,13 @@
 /** Published x402 clients of both versions pay for a top-up, unmodified. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ExactEvmScheme } from '@x402/evm';
+import { ExactEvmScheme, UptoEvmScheme } from '@x402/evm';
 import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from '@x402/fetch';
 import { privateKeyToAccount } from 'viem/accounts';
 import { createSigner, decodeXPaymentResponse, wrapFetchWithPayment } from 'x402-fetch';
 import { startFacilitator } from '../../src/localnet/x402/testing.ts';
 import { openX402Bench } from '../support/x402-bench.ts';
+import { costOf, openX402World } from '../support/x402-uploads.ts';
 
 const privateKey = `0x${'11'.repeat(32)}` as const;
 const account = privateKeyToAccount(privateKey);
@@ -59,4 +60,29 @@ test('@x402/fetch 2 tops up with PAYMENT-SIGNATURE', async (t) => {
   assert.equal(settlement.network, 'eip155:84532');
   assert.equal((await credits.balance(account.address))?.winc, 3n * credit);
   assert.equal(await facilitator.balance(account.address), '17000000');
+});
+
+test('@x402/fetch 2 pays an upload of unknown size up to an amount, and only the bytes that came are charged', async (t) => {
+  const { upload, facilitator } = await openX402World(t);
+  await facilitator.mint(account.address, 1_000_000_000n);
+  const pay = wrapFetchWithPaymentFromConfig(fetch, {
+    schemes: [{ network: 'eip155:84532', client: new UptoEvmScheme(account) }],
+    spendControls: false,
+  });
+  const data = Buffer.alloc(30_000, 'what a stream brings\n');
+  const before = BigInt(String(await facilitator.balance(account.address)));
+  const answer = await pay(`${upload.url}/v1/x402/upload/unsigned?maxBytes=1000000`, {
+    method: 'POST',
+    body: ReadableStream.from([data.subarray(0, 10_000), data.subarray(10_000)]),
+    duplex: 'half',
+  } as RequestInit);
+  assert.equal(answer.status, 200, await answer.clone().text());
+  const receipt = JSON.parse(await answer.text());
+  const settlement = decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '');
+  assert.equal(settlement.success, true);
+  const stored = (await upload.get(`/v1/data-item/${receipt.id}`)).bytes;
+  assert.ok(stored.subarray(-data.length).equals(data));
+  const taken = before - BigInt(String(await facilitator.balance(account.address)));
+  assert.equal(taken, costOf(stored.length));
+  assert.equal(settlement.amount, taken.toString());
 });

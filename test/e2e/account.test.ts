@@ -167,5 +167,7 @@ describe('an account', () => {
     assert.match(out, /^state +credited: The payment has arrived/m);
     assert.match(out, /^paid +\d{4}-\d\d-\d\d \d\d:\d\d {2}[0-9.]+ credits for 2 arweave, [\w-]{43}$/m);
     assert.match(out, /^spent +nothing in 30 days$/m);
+    assert.match(out, /^1\.532 credits would be taken, and 2000000000000 base units of arweave would go to/m);
+    assert.match(out, /^return [\w-]{36}: 2000000000000 base units .* sent back, [\w-]{43}$/m);
   });
 });

@@ -42,6 +42,7 @@ export async function fillIndex(sql: Sql, { records, heights }: Filling): Promis
         '1000',
       );
     }
+    await tx.run('INSERT INTO block_ranges (first, last) VALUES (0, ?)', heights - 1);
   });
   for (let at = 0; at < records; at += perTransaction) {
     await sql.transaction(async (tx) => {

@@ -7,6 +7,7 @@ import { parseToken, tokenFacts } from '../../pricing/tokens.ts';
 import { readableAddress } from '../../wallets/address.ts';
 import { AccountClient } from '../account/account-client.ts';
 import { describeAccount, describePayment } from '../account/describe-account.ts';
+import { returnPayment, returnUsage } from '../account/return.ts';
 import { inCredits, withoutZeros } from '../amounts.ts';
 import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
 import { findKey, type PersonKey } from '../person-key.ts';
@@ -20,6 +21,7 @@ export const account: Command = {
   usage: `turnpike account [address] [--wallet <file>] [--bytes <n>] [--days <n>]
 turnpike account payment <id> [--token <token>] [--wallet <file>]
 turnpike account top-up [address] [--credits <n>] [--card <amount> --currency <usd>]
+turnpike account return [payment] [--wallet <file>] [--dry-run]
 
 An account by any form of its address: balance, what an upload costs, what is free, what is shared; with the wallet's key
 also payments, what is held, and what was spent by day.
@@ -36,8 +38,13 @@ top-up: every way to pay for credits, with addresses and amounts; --card opens a
   --payment-url <url>  the payment service (default: the local one)
   --json               for machines; amounts are in winc
 
-"payment" ends with 0 when it was credited, 3 when it is on its way, and 4 when it was not taken.`,
+"payment" ends with 0 when it was credited, 3 when it is on its way, and 4 when it was not taken.
+
+${returnUsage}
+
+"return" ends with 0 when it has gone back or waits for the operator, 2 when it is on its way, and 1 when it came to nothing.`,
   async run(args) {
+    if (args[0] === 'return') return returnPayment(args.slice(1));
     const { values, positionals } = readArguments({
       args,
       options: {
@@ -109,6 +116,7 @@ async function tellAccount(
     ...seen?.payments,
     ...seen?.holds,
     spending: seen?.spending,
+    noticeWinc: seen?.notice,
   };
   printResult(json, value, describeAccount(report));
   return 0;
@@ -116,7 +124,13 @@ async function tellAccount(
 
 async function ownPart(client: AccountClient, key: PersonKey, days: number) {
   const payments = await client.payments(key);
-  return { payments, holds: await client.holds(key), spending: await client.spending(key, days), days };
+  return {
+    payments,
+    holds: await client.holds(key),
+    spending: await client.spending(key, days),
+    notice: await client.notice(key),
+    days,
+  };
 }
 
 /** For scripts. */

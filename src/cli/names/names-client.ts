@@ -15,6 +15,9 @@ import { serviceAddress, signedHeaders } from '../signed-request.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
 
+/** A machine that is slow may sign too late more than once. */
+const mostSignatures = 3;
+
 export class NamesClient {
   readonly #service: ServiceClient;
 
@@ -32,26 +35,32 @@ export class NamesClient {
    */
   async act(
     action: string,
-    body: Answer,
+    fields: Answer,
     payer: PersonKey,
     owner: OwnerKey | undefined,
     record?: RecordRequest,
   ): Promise<Answer> {
     const service = serviceAddress(await this.get('/info'), this.#service.url);
+    // A transaction that nobody has signed yet is made anew where it comes too late, and wallets do not warn of it.
+    const body = owner === undefined ? fields : { ...fields, signOrder: 'owner-first' };
     const path = `/arns/actions/${action}`;
     const headers = await signedHeaders(payer, { service, method: 'POST', path: `/v1${path}`, body });
     if (owner !== undefined && record !== undefined) Object.assign(headers, proof(record, owner, service));
     const created = await this.#call('POST', path, body, headers);
     if (created.status === 'completed') return created;
-    const { nonce, transaction } = created;
-    if (owner === undefined || typeof transaction !== 'string') {
-      throw new StartupError(
-        `the action ${String(nonce)} is ${String(created.status)} and cannot be signed here`,
-      );
+    let answer = created;
+    for (let tries = 0; answer.status !== 'completed'; tries += 1) {
+      const { nonce, transaction } = answer;
+      if (owner === undefined || typeof transaction !== 'string' || tries === mostSignatures) {
+        throw new StartupError(
+          `the action ${String(nonce)} is ${String(answer.status)} and cannot be signed here`,
+        );
+      }
+      answer = await this.#call('POST', `/arns/actions/${String(nonce)}/sign`, {
+        transaction: signed(transaction, owner),
+      });
     }
-    return this.#call('POST', `/arns/actions/${String(nonce)}/sign`, {
-      transaction: signed(transaction, owner),
-    });
+    return answer;
   }
 
   async #call(

@@ -4,6 +4,7 @@
  */
 
 import type { Config } from '../../config/config.ts';
+import { parseAmount } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -14,6 +15,7 @@ import { cardMetrics } from '../../payment/card/part.ts';
 import { x402Metrics } from '../../payment/x402/part.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
 import { createCardPayments } from '../../payments/card/card-payments.ts';
+import { failReturn } from '../../payments/returns/rows.ts';
 import type { X402Payments } from '../../payments/x402/x402.ts';
 import { createX402Payments } from '../../payments/x402/x402-payments.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
@@ -25,12 +27,14 @@ import type { Ledger } from './shared-ledger.ts';
 type Base = Omit<Ledger, 'cards' | 'x402'>;
 
 export async function openLedger(config: Config, log: Logger, network: LocalNetwork): Promise<Ledger> {
+  const noticeWinc = parseAmount(config.LOW_BALANCE_WINC ?? '0');
+  if (noticeWinc === undefined) throw new StartupError('LOW_BALANCE_WINC must be an amount of winc');
   const sql = await openLedgerDatabase(config, log);
   await claimLedger(sql, config.WORLD).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
-  const credits = createCredits({ sql });
+  const credits = createCredits({ sql, noticeWinc });
   const pricing = pricingFromConfig(config, {
     sql,
     arweaveNodes: network.arweaveNodeUrls(),
@@ -50,7 +54,7 @@ function cardPayments(
   config: Config,
   log: Logger,
   local: LocalCardProvider | undefined,
-  { sql, pricing, metrics }: Base,
+  { sql, credits, pricing, metrics }: Base,
 ): CardPayments | undefined {
   if (!config.CARD_PAYMENTS_ENABLED) return undefined;
   const secretKey = config.STRIPE_SECRET_KEY ?? local?.secretKey;
@@ -69,7 +73,10 @@ function cardPayments(
       STRIPE_WEBHOOK_SECRET: webhookSecret,
       STRIPE_API_URL: config.STRIPE_SECRET_KEY === undefined ? local?.url : config.STRIPE_API_URL,
     },
-    { sql, pricing, log, observe: cardMetrics(metrics) },
+    {
+      ...{ sql, pricing, log, observe: cardMetrics(metrics) },
+      returnFailedIn: (tx, id) => failReturn(tx, credits, id, 'the refund failed', Date.now()),
+    },
   );
 }
 

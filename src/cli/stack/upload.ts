@@ -51,5 +51,14 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
       publicUrl: gateway.publicUrl,
       admin: { url: gateway.adminUrl, key: adminKey },
     },
+    otherGateways: config.ANNOUNCE_GATEWAYS.filter(
+      // The one of this service is told anyway.
+      ({ url }) => url !== gateway.adminUrl && url !== gateway.publicUrl,
+    ).map((place) => ({
+      url: place.url,
+      key: keys.gatewayKey(place),
+      host: place.host ?? new URL(place.url).host,
+      hasData: place.data ?? true,
+    })),
   });
 }

@@ -20,7 +20,11 @@ const readEntry = rowReader(
   }),
 );
 
-const reasons = spendReasons.flatMap((reason) => [`'${reason}'`, `'refunded_${reason}'`]).join(', ');
+/** What goes back to where it was paid from is not spent. */
+const reasons = spendReasons
+  .filter((reason) => reason !== 'payment_return')
+  .flatMap((reason) => [`'${reason}'`, `'refunded_${reason}'`])
+  .join(', ');
 
 /** The days since then on which something was spent or came back, the newest first. A day is one of UTC. */
 export async function spendingByDay(

@@ -4,8 +4,9 @@ import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
 import type { PayerShare, Spending, SpendReason } from '../credits.ts';
-import { accountsOf, appendNew, approvalAccount, lockAccounts, setBalance } from './accounts.ts';
+import { accountsOf, appendNew, approvalAccount, Locked, lockAccounts, setBalance } from './accounts.ts';
 import { type ApprovalRow, hasExpired, readApproval } from './approvals.ts';
+import { tellRefunded } from './notices.ts';
 import {
   changeIdOf,
   endSpending,
@@ -24,7 +25,9 @@ export async function refund(
 ): Promise<Spending | undefined> {
   const row = await lockSpending(tx, reason, id);
   if (row === undefined || row.state === 'refunded') return undefined;
-  await giveBack(tx, row, readSplit(row), now);
+  const { locked, returned } = await giveBack(tx, row, readSplit(row), now);
+  // An upload that was paid for and failed is told by whoever gives it up.
+  if (reason !== 'upload' || row.state === 'reserved') await tellRefunded(tx, row, returned, locked, now);
   await endSpending(tx, row, 'refunded', BigInt(row.amount), row.split, now);
   await forgetUploadUses(tx, useKeyOf(row));
   return renderSpending({ ...row, state: 'refunded' }, true);
@@ -43,14 +46,20 @@ export async function lockSpending(
   return readSpending(tx, reason, id, true);
 }
 
+/** The payers' balances since, and the shares with their payers as their accounts are called. */
+interface GivenBack {
+  readonly locked: Locked;
+  readonly returned: readonly PayerShare[];
+}
+
 /** Writes the entries and moves the balances and approvals back. */
 export async function giveBack(
   tx: SqlExecutor,
   row: SpendingRow,
   shares: readonly PayerShare[],
   now: number,
-): Promise<void> {
-  if (shares.length === 0) return;
+): Promise<GivenBack> {
+  if (shares.length === 0) return { locked: new Locked(), returned: [] };
   const accounts = await accountsOf(
     tx,
     shares.map(({ payer }) => payer),
@@ -72,6 +81,8 @@ export async function giveBack(
     await appendNew(tx, { account, amount, reason, changeId, line }, now);
     line += 1;
   }
+  const returned = shares.map((share) => ({ ...share, payer: accounts.get(share.payer) ?? share.payer }));
+  return { locked, returned };
 }
 
 /** Lowers what was used; false when the approval ended, or its payer owes, so that the winc is the payer's again. */

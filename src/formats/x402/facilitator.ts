@@ -21,6 +21,8 @@ export interface SettleAnswer {
   readonly transaction: string;
   readonly network: string;
   readonly payer?: string;
+  /** By the `upto` scheme: what was taken. */
+  readonly amount?: string;
 }
 
 /** `X-PAYMENT-RESPONSE` and `PAYMENT-RESPONSE`: the settlement as base64 JSON. */
@@ -43,6 +45,17 @@ export const x402Reasons = {
   signature: 'invalid_exact_evm_payload_signature',
   funds: 'insufficient_funds',
   nonceUsed: 'invalid_exact_evm_nonce_already_used',
+  permitSpender: 'invalid_permit2_spender',
+  permitRecipient: 'invalid_permit2_recipient_mismatch',
+  permitFacilitator: 'upto_facilitator_mismatch',
+  permitToken: 'permit2_token_mismatch',
+  permitAmount: 'permit2_amount_mismatch',
+  permitValidAfter: 'permit2_not_yet_valid',
+  permitDeadline: 'permit2_deadline_expired',
+  permitSignature: 'invalid_permit2_signature',
+  permitFunds: 'permit2_insufficient_balance',
+  permitNonceUsed: 'permit2_invalid_nonce',
+  permitExceeded: 'invalid_upto_evm_payload_settlement_exceeds_amount',
   unexpectedVerify: 'unexpected_verify_error',
   unexpectedSettle: 'unexpected_settle_error',
 } as const;
@@ -62,5 +75,7 @@ const refusedBeforeSending: ReadonlySet<string> = new Set([
  * A nonce that is used up is no such reason: anybody who has read the payment can have it carried out without us.
  */
 export const provesNothingSent = ({ errorReason = '' }: SettleAnswer): boolean =>
-  (refusedBeforeSending.has(errorReason) || errorReason.startsWith('invalid_exact_evm_payload_')) &&
-  !/nonce|used/.test(errorReason);
+  (refusedBeforeSending.has(errorReason) || aboutThePayment.test(errorReason)) &&
+  !/nonce|used|transaction/.test(errorReason);
+
+const aboutThePayment = /^(?:invalid_exact_evm_payload_|invalid_upto_evm_|upto_|invalid_permit2_|permit2_)/;

@@ -17,12 +17,21 @@ export interface TransferAuthorization {
   readonly nonce: string;
 }
 
+/** Of a payment by the `upto` scheme: what the permit says beside the authorisation, whose value is the most it allows. */
+export interface PermitTerms {
+  readonly token: string;
+  readonly spender: string;
+  readonly facilitator: string;
+}
+
 export interface X402Payment {
   readonly version: 1 | 2;
   readonly scheme: string;
   /** As the client named it: version 1's name or CAIP-2. */
   readonly network: string;
+  /** Of a permit the same in other words: who pays whom how much at most, and when. */
   readonly authorization: TransferAuthorization;
+  readonly permit: PermitTerms | undefined;
   /** `0x` hex. */
   readonly signature: string;
   /** Version 2 repeats the requirement it answers. */
@@ -73,18 +82,24 @@ export function readPayment(decoded: unknown): X402Payment {
     throw new UnknownPaymentVersion(`version ${String(version)}`);
   }
   const payload = record(whole.payload, 'payload');
-  const authorization = readAuthorization(payload.authorization);
+  const permitted = version === 2 && 'permit2Authorization' in payload;
+  const { authorization, permit } = permitted
+    ? readPermit(payload.permit2Authorization)
+    : { authorization: readAuthorization(payload.authorization), permit: undefined };
   const signature = text(payload.signature, 'signature');
   if (!/^0x([0-9a-fA-F]{2})+$/.test(signature) || signature.length > 2 + 2 * maxSignatureBytes) {
     throw new MalformedPayment('signature is not hex');
   }
-  const exact = { signature, authorization: writeAuthorization(authorization) };
+  const signed =
+    permit === undefined
+      ? { signature, authorization: writeAuthorization(authorization) }
+      : { signature, permit2Authorization: writePermit(authorization, permit) };
   const accepted = version === 1 ? whole : record(whole.accepted, 'accepted');
   const scheme = text(accepted.scheme, 'scheme');
   const network = text(accepted.network, 'network');
-  const read = { version, scheme, network, authorization, signature } as const;
+  const read = { version, scheme, network, authorization, permit, signature } as const;
   if (version === 1) {
-    return { ...read, accepted: undefined, payload: { x402Version: 1, scheme, network, payload: exact } };
+    return { ...read, accepted: undefined, payload: { x402Version: 1, scheme, network, payload: signed } };
   }
   return {
     ...read,
@@ -93,7 +108,7 @@ export function readPayment(decoded: unknown): X402Payment {
       asset: text(accepted.asset, 'asset'),
       payTo: text(accepted.payTo, 'payTo'),
     },
-    payload: { ...whole, x402Version: 2, payload: exact },
+    payload: { ...whole, x402Version: 2, payload: signed },
   };
 }
 
@@ -106,6 +121,41 @@ function readAuthorization(value: unknown): TransferAuthorization {
     validAfter: integer(fields.validAfter, 'validAfter'),
     validBefore: integer(fields.validBefore, 'validBefore'),
     nonce: nonce(fields.nonce),
+  };
+}
+
+function readPermit(value: unknown): { authorization: TransferAuthorization; permit: PermitTerms } {
+  const fields = record(value, 'permit2Authorization');
+  const permitted = record(fields.permitted, 'permitted');
+  const witness = record(fields.witness, 'witness');
+  return {
+    authorization: {
+      from: address(fields.from, 'from'),
+      to: address(witness.to, 'to'),
+      value: integer(permitted.amount, 'amount'),
+      validAfter: integer(witness.validAfter, 'validAfter'),
+      validBefore: integer(fields.deadline, 'deadline'),
+      nonce: `0x${integer(fields.nonce, 'nonce').toString(16).padStart(64, '0')}`,
+    },
+    permit: {
+      token: address(permitted.token, 'token'),
+      spender: address(fields.spender, 'spender'),
+      facilitator: address(witness.facilitator, 'facilitator'),
+    },
+  };
+}
+
+export function writePermit(
+  { from, to, value, validAfter, validBefore, nonce }: TransferAuthorization,
+  { token, spender, facilitator }: PermitTerms,
+) {
+  return {
+    from,
+    permitted: { token, amount: value.toString() },
+    spender,
+    nonce: BigInt(nonce).toString(),
+    deadline: validBefore.toString(),
+    witness: { to, facilitator, validAfter: validAfter.toString() },
   };
 }
 

@@ -17,13 +17,25 @@ export interface X402Offer {
   readonly payTo: string;
   /** Where it can be paid, the preferred one first. */
   readonly networks: readonly X402Network[];
+  /**
+   * By the `upto` scheme: the amount is the most that is taken, and what is taken is known at the end. The facilitator's
+   * address on each network, by CAIP-2 name.
+   */
+  readonly upTo?: ReadonlyMap<string, string>;
 }
 
+export type Scheme = 'exact' | 'upto';
+
 interface Requirement extends Pick<X402Offer, 'payTo' | 'maxTimeoutSeconds'> {
-  readonly scheme: 'exact';
+  readonly scheme: Scheme;
   readonly network: string;
   readonly asset: string;
-  readonly extra: { readonly name: string; readonly version: string };
+  readonly extra: {
+    readonly name: string;
+    readonly version: string;
+    readonly assetTransferMethod?: string;
+    readonly facilitatorAddress?: string;
+  };
 }
 
 export interface RequirementV1 extends Requirement, Pick<X402Offer, 'resource' | 'description' | 'mimeType'> {
@@ -34,9 +46,12 @@ export interface RequirementV2 extends Requirement {
   readonly amount: string;
 }
 
-/** Undefined where version 1 has no name for the chain: one unknown name makes its clients refuse the whole list. */
+/**
+ * Undefined where version 1 has no name for the chain: one unknown name makes its clients refuse the whole list. It has
+ * no `upto` either.
+ */
 export function requirementV1(offer: X402Offer, network: X402Network): RequirementV1 | undefined {
-  if (network.name === undefined) return undefined;
+  if (network.name === undefined || offer.upTo !== undefined) return undefined;
   return {
     scheme: 'exact',
     network: network.name,
@@ -52,16 +67,24 @@ export function requirementV1(offer: X402Offer, network: X402Network): Requireme
 }
 
 export function requirementV2(offer: X402Offer, network: X402Network): RequirementV2 {
+  const facilitatorAddress = offer.upTo?.get(network.caip2);
   return {
-    scheme: 'exact',
+    scheme: schemeOf(offer),
     network: network.caip2,
     amount: offer.amount.toString(),
     asset: network.asset,
     payTo: offer.payTo,
     maxTimeoutSeconds: offer.maxTimeoutSeconds,
-    extra: { name: network.tokenName, version: network.tokenVersion },
+    extra: {
+      name: network.tokenName,
+      version: network.tokenVersion,
+      ...(facilitatorAddress !== undefined && { assetTransferMethod: 'permit2', facilitatorAddress }),
+    },
   };
 }
+
+export const schemeOf = ({ upTo }: Pick<X402Offer, 'upTo'>): Scheme =>
+  upTo === undefined ? 'exact' : 'upto';
 
 export interface X402Challenge {
   readonly body: object;
@@ -82,7 +105,7 @@ export function challenge(offer: X402Offer, error: string): X402Challenge {
     extensions: {},
   };
   return {
-    body: { error, ...accepts[0], x402Version: 1, accepts },
+    body: offer.upTo === undefined ? { error, ...accepts[0], x402Version: 1, accepts } : forV2,
     headers: {
       'payment-required': Buffer.from(JSON.stringify(forV2)).toString('base64'),
       'x-payment-required': 'x402-1',

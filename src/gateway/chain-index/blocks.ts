@@ -1,6 +1,8 @@
 /** Blocks of the current chain: one row per height, the node's own JSON beside it, compressed. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { forgetBundleHeights } from './bundle-heights.ts';
+import type { ChangedBlock, EventBatch } from './event-batch.ts';
 import type { BlockSummary } from './gateway-index.ts';
 
 export interface NewBlock {
@@ -27,6 +29,8 @@ interface BlockRow {
 const maxJsonBytes = 64 * 1024 * 1024;
 
 const summaryColumns = 'height, id, previous, timestamp';
+/** Of `ChangedBlock`. */
+export const changedBlockColumns = `${summaryColumns}, tx_count AS "txCount"`;
 
 export function toSummary(row: BlockRow): BlockSummary {
   return {
@@ -37,7 +41,9 @@ export function toSummary(row: BlockRow): BlockSummary {
   };
 }
 
-export async function insertBlock(tx: SqlExecutor, block: NewBlock): Promise<void> {
+/** `events` are appended by the caller. */
+export async function insertBlock(tx: SqlExecutor, block: NewBlock, events?: EventBatch): Promise<void> {
+  events?.block('new', block);
   await tx.run(
     `INSERT INTO blocks (height, id, previous, timestamp, tx_count, block_size, weave_size)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -54,12 +60,79 @@ export async function insertBlock(tx: SqlExecutor, block: NewBlock): Promise<voi
     block.height,
     deflateRawSync(block.json),
   );
+  await noteImported(tx, block.height);
 }
 
-export async function deleteBlocksAbove(tx: SqlExecutor, height: number): Promise<number> {
+/** Which heights are there, as few rows: the newest block extends a row, a block that fills a hole may join two. */
+async function noteImported(tx: SqlExecutor, height: number): Promise<void> {
+  const below = await tx.get<{ first: number; newest: number }>(
+    `UPDATE block_ranges SET last = ? WHERE last = ?
+     RETURNING first, (SELECT max(last) FROM block_ranges) AS newest`,
+    height,
+    height - 1,
+  );
+  if (below !== undefined && below.newest <= height) return;
+  const above = await tx.get<{ last: number }>(
+    'DELETE FROM block_ranges WHERE first = ? RETURNING last',
+    height + 1,
+  );
+  if (below === undefined) {
+    await tx.run('INSERT INTO block_ranges (first, last) VALUES (?, ?)', height, above?.last ?? height);
+  } else if (above !== undefined) {
+    await tx.run('UPDATE block_ranges SET last = ? WHERE first = ?', above.last, below.first);
+  }
+}
+
+export interface HeightRange {
+  /** Both ends included. */
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Stretches of imported blocks that reach into a range, lowest first. */
+export async function importedRanges(
+  sql: SqlExecutor,
+  { min, max }: HeightRange,
+  limit: number,
+): Promise<HeightRange[]> {
+  return sql.all<HeightRange>(
+    `SELECT first AS min, last AS max FROM block_ranges WHERE last >= ? AND first <= ? ORDER BY first LIMIT ?`,
+    min,
+    max,
+    limit,
+  );
+}
+
+/** -1 where there is no block. */
+export async function newestImported(sql: SqlExecutor): Promise<number> {
+  return (
+    (await sql.get<{ height: number | null }>('SELECT max(last) AS height FROM block_ranges'))?.height ?? -1
+  );
+}
+
+/** The highest run of heights from \`start\` on that is not imported although a higher block is. */
+export async function highestHole(sql: SqlExecutor, start: number): Promise<HeightRange | undefined> {
+  const [upper, lower] = await sql.all<HeightRange>(
+    'SELECT first AS min, last AS max FROM block_ranges WHERE last >= ? ORDER BY first DESC LIMIT 2',
+    start,
+  );
+  if (upper === undefined || upper.min <= start) return undefined;
+  return { min: lower === undefined ? start : lower.max + 1, max: upper.min - 1 };
+}
+
+/** `events` are appended by the caller. */
+export async function deleteBlocksAbove(tx: SqlExecutor, height: number, events: EventBatch): Promise<void> {
+  const blocks = await tx.all<ChangedBlock>(
+    `SELECT ${changedBlockColumns} FROM blocks WHERE height > ? ORDER BY height DESC`,
+    height,
+  );
+  for (const block of blocks) events.block('reverted', block);
   await tx.run('DELETE FROM block_bodies WHERE height > ?', height);
   await tx.run('DELETE FROM missing_transactions WHERE height > ?', height);
-  return tx.run('DELETE FROM blocks WHERE height > ?', height);
+  await tx.run('DELETE FROM block_ranges WHERE first > ?', height);
+  await tx.run('UPDATE block_ranges SET last = ? WHERE last > ?', height, height);
+  await forgetBundleHeights(tx, height);
+  await tx.run('DELETE FROM blocks WHERE height > ?', height);
 }
 
 export async function blockAt(sql: SqlExecutor, height: number): Promise<BlockSummary | undefined> {

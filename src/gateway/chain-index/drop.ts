@@ -132,12 +132,14 @@ export async function pruneStableItems(
     const { items, next, looked } = await stableItems(tx, range, after, WRITE_BATCH);
     await keepPlaces(tx, items);
     await remove(tx, items);
+    const heights = new Map(items.map(({ parent, height }) => [parent, height]));
     for (const [parent, count] of countByParent(items)) {
       await tx.run(
-        `UPDATE bundles SET pruned_count = pruned_count + ?, last_pruned_at = ?
+        `UPDATE bundles SET pruned_count = pruned_count + ?, last_pruned_at = ?, height = ?
          WHERE id = (SELECT id FROM records WHERE record = ?)`,
         count,
         now,
+        heights.get(parent) ?? null,
         parent,
       );
     }

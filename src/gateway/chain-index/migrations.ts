@@ -182,4 +182,40 @@ ALTER TABLE bundles ADD COLUMN pruned_count BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE bundles ADD COLUMN last_pruned_at BIGINT;`,
   },
   ...eventMigrations,
+  {
+    // What completeness is told from (`completeness.ts`). A bundle that failed before its tries were used up
+    // was no bundle.
+    id: 'gateway-004-completeness',
+    up: `
+CREATE TABLE block_ranges (
+  first BIGINT PRIMARY KEY,
+  last BIGINT NOT NULL
+);
+INSERT INTO block_ranges (first, last)
+SELECT min(height), max(height)
+FROM (SELECT height, height - row_number() OVER (ORDER BY height) AS island FROM blocks) numbered
+GROUP BY island;
+CREATE INDEX missing_transactions_height ON missing_transactions (height);
+ALTER TABLE bundles ADD COLUMN height BIGINT;
+ALTER TABLE bundles ADD COLUMN broken BIGINT NOT NULL DEFAULT 0;
+UPDATE bundles SET broken = 1 WHERE state = 'failed' AND retry_attempt_count <= 24;
+UPDATE bundles SET height = (SELECT r.height FROM records r WHERE r.id = bundles.root)
+WHERE state <> 'unbundled' OR pruned_count > 0;
+CREATE INDEX bundles_unread ON bundles (height)
+WHERE CASE state WHEN 'queued' THEN 1 WHEN 'running' THEN 1 WHEN 'failed' THEN 1 - broken ELSE 0 END = 1;
+CREATE INDEX bundles_left_out ON bundles (height) WHERE (state = 'skipped' OR pruned_count > 0);
+CREATE INDEX bundles_nested ON bundles (root) WHERE depth > 0 AND state <> 'unbundled';`,
+  },
+  {
+    // What was stable before is not told of.
+    id: 'gateway-005-final-cursor',
+    up: `
+CREATE TABLE final_cursor (
+  pos BIGINT NOT NULL,
+  tie BIGINT NOT NULL,
+  record BIGINT NOT NULL
+);
+INSERT INTO final_cursor (pos, tie, record)
+SELECT (coalesce(max(value), -1) + 1) * 262144, -1, -1 FROM chain_state WHERE name = 'stable_height' AND value >= 0;`,
+  },
 ];

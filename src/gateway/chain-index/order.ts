@@ -32,6 +32,11 @@ export function firstPos(height: number): number {
   return Math.min(height, MAX_HEIGHT + 1) * perBlock;
 }
 
+/** The height of a mined position. */
+export function heightOf(pos: number): number {
+  return Math.floor(pos / perBlock);
+}
+
 export function tieOf(id: Buffer): number {
   return id.readUIntBE(0, 6);
 }

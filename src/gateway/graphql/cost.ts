@@ -44,6 +44,8 @@ const valueBytes = 32;
 /** Base64url of an RSA signature or key. */
 const longValueBytes = 700;
 const searchBytes = 1_024;
+/** Some short searches, whatever is selected of it. */
+const completenessBytes = 8 * searchBytes;
 /** A `count` and a pattern may walk a whole index, or all values of a tag; a page only its rows. */
 const walkBytes = 256 * 1024;
 /** What a `count` costs of the rows. */
@@ -54,6 +56,11 @@ const longValues = new Set(['signature', 'key']);
 /** How often what is selected within is answered: the usual number of tags, and of things in our own schema. */
 const times = new Map([
   ['tags', 8],
+  ['ranges', 100],
+  ['missingBlocks', 100],
+  ['missingTransactions', 100],
+  ['unreadBundles', 100],
+  ['leftOutBundles', 100],
   ['types', 32],
   ['fields', 6],
   ['args', 2],
@@ -177,7 +184,8 @@ class Counter {
     const inside: Weight = { values: 0, bytes: 0 };
     for (const inner of this.#fieldsOf(field.selectionSet)) add(inside, this.#weigh(inner));
     const often = times.get(name) ?? 1;
-    return { values: 1 + often * inside.values, bytes: valueBytes + often * inside.bytes };
+    const own = name === 'completeness' ? completenessBytes : valueBytes;
+    return { values: 1 + often * inside.values, bytes: own + often * inside.bytes };
   }
 
   /** With those of fragments; each is counted once for each place where it is selected. */

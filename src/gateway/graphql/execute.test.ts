@@ -310,26 +310,85 @@ forEachEngine((_engine, open) => {
     );
     assert.deepEqual(
       data.__schema.queryType.fields.map((field: { name: string }) => field.name),
-      ['transaction', 'transactions', 'block', 'blocks'],
+      ['transaction', 'transactions', 'block', 'blocks', 'completeness'],
     );
     assert.equal(data.__type.enumValues.length, 4);
+  });
+
+  it('tells of a page which heights it covers, and whether they are complete', async () => {
+    const { index, ask } = await fresh();
+    const entries = [1, 2, 3].map((height) => entry(header(`at ${height}`), { height, blockIndex: 0 }));
+    const prepared = await index.writer.prepare(entries);
+    await index.sql.transaction(async (tx) => {
+      await index.writer.put(tx, prepared);
+      for (const height of [1, 2, 3, 4]) await insertBlock(tx, blockAt(height));
+      await tx.run(
+        'INSERT INTO missing_transactions (id, height, block_index, attempts, next_try_at) VALUES (?, 1, 1, 0, 0)',
+        digest('missing'),
+      );
+    });
+    await index.refresh();
+    const page = async (args: string) => {
+      const { data, errors } = await ask(
+        `{ transactions(${args}) { edges { cursor } completeness { min max complete ranges { min max } } } }`,
+      );
+      assert.equal(errors, undefined);
+      return data.transactions;
+    };
+    const covered = async (args: string) => {
+      const { completeness } = await page(args);
+      return completeness && [completeness.min, completeness.max, completeness.complete];
+    };
+    // First what is not mined, then from the newest block down.
+    assert.equal(await covered('first: 1'), null);
+    assert.deepEqual(await covered('first: 3'), [2, 4, true]);
+    assert.deepEqual(await covered('first: 10'), [0, 4, false]);
+    const { edges } = await page('first: 3');
+    assert.deepEqual(await covered(`first: 1, after: "${edges[2].cursor}"`), [1, 2, false]);
+    assert.deepEqual(await covered('first: 1, sort: HEIGHT_ASC'), [0, 0, true]);
+    assert.deepEqual(
+      await covered('block: { min: 2, max: 9 }'),
+      [2, 9, false],
+      'blocks 5 to 9 are not there',
+    );
+    assert.deepEqual(await covered('first: 1, sort: INGESTED_AT_DESC, block: { min: 2, max: 3 }'), [
+      2,
+      3,
+      true,
+    ]);
+    const { data } =
+      await ask(`{ completeness(block: { max: 3 }) { complete everything ranges { min max } next
+      missingTransactions { id height } missingBlocks { min } unreadBundles { id } leftOutBundles { id } } }`);
+    assert.deepEqual(data.completeness, {
+      complete: false,
+      everything: false,
+      ranges: [
+        { min: 0, max: 0 },
+        { min: 2, max: 3 },
+      ],
+      next: null,
+      missingTransactions: [{ id: digest('missing').toString('base64url'), height: 1 }],
+      missingBlocks: [],
+      unreadBundles: [],
+      leftOutBundles: [],
+    });
+  });
+
+  const blockAt = (height: number) => ({
+    height,
+    id: Buffer.alloc(48, height + 1),
+    previous: Buffer.alloc(48, height),
+    timestamp: height,
+    txCount: 0,
+    blockSize: '0',
+    weaveSize: '0',
+    json: Buffer.from('{}'),
   });
 
   it('pages blocks both ways and by id', async () => {
     const { index, ask } = await fresh();
     await index.sql.transaction(async (tx) => {
-      for (let height = 1; height < 5; height += 1) {
-        await insertBlock(tx, {
-          height,
-          id: Buffer.alloc(48, height + 1),
-          previous: Buffer.alloc(48, height),
-          timestamp: height,
-          txCount: 0,
-          blockSize: '0',
-          weaveSize: '0',
-          json: Buffer.from('{}'),
-        });
-      }
+      for (let height = 1; height < 5; height += 1) await insertBlock(tx, blockAt(height));
     });
     const heights = async (args: string) => {
       const { data, errors } = await ask(

@@ -1,8 +1,9 @@
-/** The four questions of the schema, answered from the index. */
+/** The questions of the schema, answered from the index. */
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { type BlockPage, pageOfBlocks } from '../chain-index/blocks.ts';
+import type { AskedHeights, Completeness, CompletenessReader } from '../chain-index/completeness.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
-import { MAX_HEIGHT, type OrderKey, tieOf } from '../chain-index/order.ts';
+import { heightOf, MAX_HEIGHT, type OrderKey, PENDING_POS, tieOf } from '../chain-index/order.ts';
 import type { Criteria, Interruption } from '../chain-index/search.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { criteriaOf, type RangeInput, type SortOrder, type TransactionsArgs } from './criteria.ts';
@@ -30,11 +31,12 @@ interface Connection<T> {
   readonly edges: readonly Edge<T>[];
 }
 
-/** Remembers what was asked, so that `count` is computed only when it is selected. */
+/** Remembers what was asked, so that `count` and `completeness` are computed only when they are selected. */
 class TransactionPage implements Connection<TransactionNode> {
   readonly pageInfo: { readonly hasNextPage: boolean };
   readonly edges: readonly Edge<TransactionNode>[];
   readonly criteria: Criteria | undefined;
+  readonly args: TransactionsArgs;
   /** Of another network, beside what the index counts. */
   readonly forked: number;
 
@@ -42,11 +44,13 @@ class TransactionPage implements Connection<TransactionNode> {
     hasNextPage: boolean,
     edges: readonly Edge<TransactionNode>[],
     criteria: Criteria | undefined,
+    args: TransactionsArgs,
     forked = 0,
   ) {
     this.pageInfo = { hasNextPage };
     this.edges = edges;
     this.criteria = criteria;
+    this.args = args;
     this.forked = forked;
   }
 }
@@ -58,6 +62,7 @@ const maxCount = 1_000_000;
 
 export function createResolvers(
   index: SqlGatewayIndex,
+  completeness: CompletenessReader,
   fork?: ForkedEntries,
 ): Record<string, Resolver<QueryContext>> {
   const nodes = new Nodes(index);
@@ -92,11 +97,12 @@ export function createResolvers(
     const own =
       at === -1
         ? await ownTransactions(args, context)
-        : new TransactionPage(false, [], await criteriaOf(index, args, context.signal));
+        : new TransactionPage(false, [], await criteriaOf(index, args, context.signal), args);
     const rest = own.pageInfo.hasNextPage ? [] : forked.slice(at + 1);
     const room = first - own.edges.length;
     const isMore = own.pageInfo.hasNextPage || rest.length > room;
-    return new TransactionPage(isMore, [...own.edges, ...rest.slice(0, room)], own.criteria, forked.length);
+    const edges = [...own.edges, ...rest.slice(0, room)];
+    return new TransactionPage(isMore, edges, own.criteria, args, forked.length);
   }
 
   async function ownTransactions(args: TransactionsArgs, context: QueryContext): Promise<TransactionPage> {
@@ -105,7 +111,7 @@ export function createResolvers(
     const order = sort.startsWith('INGESTED') ? 'ingested' : 'height';
     const after = isCursor(args.after) ? await keyAfter(args.after, order, sort.endsWith('ASC')) : undefined;
     const criteria = await criteriaOf(index, args, context.signal);
-    if (criteria === undefined) return new TransactionPage(false, [], undefined);
+    if (criteria === undefined) return new TransactionPage(false, [], undefined, args);
     const keys = await index.search.page({
       criteria,
       order,
@@ -117,7 +123,7 @@ export function createResolvers(
     const hasNextPage = keys.length > first;
     const records = keys.slice(0, first).map((key) => key.record);
     const edges = await nodes.edges(records, context.wants);
-    return new TransactionPage(hasNextPage, edges, criteria);
+    return new TransactionPage(hasNextPage, edges, criteria, args);
   }
 
   /** The key in the index that a cursor stands for; the record may be gone, its place is not. */
@@ -139,6 +145,11 @@ export function createResolvers(
     return counted === undefined ? null : String(counted + forked);
   }
 
+  async function pageCompleteness(page: unknown): Promise<Completeness | null> {
+    const heights = page instanceof TransactionPage ? coveredHeights(page) : undefined;
+    return heights === undefined ? null : completeness.of(heights);
+  }
+
   async function block(args: { id?: string | null }): Promise<BlockSummary | null> {
     const id = args.id ? tryDecodeBase64url(args.id) : undefined;
     return id === undefined ? null : ((await index.blockById(id.toString('base64url'))) ?? null);
@@ -156,9 +167,28 @@ export function createResolvers(
     'Query.transactions': (_root, args, context) => transactions(args, context),
     'Query.block': (_root, args) => block(args),
     'Query.blocks': (_root, args) => blocks(args),
+    'Query.completeness': (_root, args: { block?: RangeInput | null }) => completeness.of(args.block ?? {}),
     'TransactionConnection.count': (connection, _args, context) => count(connection, context),
+    'TransactionConnection.completeness': (connection) => pageCompleteness(connection),
   };
 }
+
+/** The heights that nothing is on of what was asked for, but what the page shows; undefined where it shows only what is not mined. */
+function coveredHeights({ args, edges, pageInfo }: TransactionPage): AskedHeights | undefined {
+  const { min, max } = args.block ?? {};
+  const sort = args.sort ?? 'HEIGHT_DESC';
+  if (sort.startsWith('INGESTED')) return { min, max };
+  const after = isCursor(args.after) ? minedHeight(parseTransactionCursor(args.after).pos) : null;
+  const last = pageInfo.hasNextPage ? edges.at(-1)?.node.block?.height : null;
+  if (sort.endsWith('ASC')) {
+    // Behind the mined ones come those that are not.
+    return after === undefined ? undefined : { min: after ?? min, max: last ?? max };
+  }
+  return last === undefined ? undefined : { min: last ?? min, max: after ?? max };
+}
+
+/** undefined for what is not mined. */
+const minedHeight = (pos: number) => (pos >= PENDING_POS ? undefined : heightOf(pos));
 
 interface BlocksArgs {
   readonly ids?: readonly string[] | null;

@@ -33,6 +33,59 @@ type Query {
   ): TransactionConnection!
   block(id: String): Block
   blocks(ids: [ID!], height: BlockFilter, first: Int = 10, after: String, sort: SortOrder = HEIGHT_DESC): BlockConnection!
+  "Which heights are indexed without gaps; up to the newest imported block where no other end is given."
+  completeness(block: BlockFilter): Completeness!
+}
+
+type Subscription {
+  "Transactions and data items that match every given filter, each time that something happens to one."
+  transactions(
+    ids: [ID!]
+    owners: [String!]
+    recipients: [String!]
+    tags: [TagFilter!]
+    bundledIn: [ID!]
+    parent: [ID!] @deprecated(reason: "Use bundledIn")
+    block: BlockFilter
+    ingested_at: RangeFilter
+    "Only when they come to one of these states; all of them unless given."
+    states: [TransactionState!]
+    "Cursor of the last event that was seen: goes on from there. Without it, what happens from now on."
+    after: String
+  ): TransactionEvent!
+  "Blocks, each time that something happens to one."
+  blocks(ids: [ID!], height: BlockFilter, states: [BlockState!], after: String): BlockEvent!
+}
+
+enum TransactionState {
+  "Known, and in no block yet."
+  NEW
+  "In a block of the chain."
+  MINED
+  "Taken out of the chain again by a fork."
+  REVERTED
+  "So deep in the chain that no fork reaches it."
+  FINAL
+}
+
+enum BlockState {
+  NEW
+  "Replaced by a fork."
+  REVERTED
+  FINAL
+}
+
+type TransactionEvent {
+  cursor: String!
+  state: TransactionState!
+  "As the index has it when the event is told."
+  node: Transaction!
+}
+
+type BlockEvent {
+  cursor: String!
+  state: BlockState!
+  node: Block!
 }
 
 input TagFilter {
@@ -81,6 +134,60 @@ type TransactionConnection {
   edges: [TransactionEdge!]!
   "How many match in all; null when there are too many to count."
   count: String
+  "Of the heights that this page covers; null where nothing of it is mined."
+  completeness: Completeness
+}
+
+"Lists have at most 100 entries, lowest heights first."
+type Completeness {
+  "The heights that were looked at, both included."
+  min: Int!
+  max: Int!
+  "Nothing is lacking that the gateway's filters let through."
+  complete: Boolean!
+  "Nothing is left out by its filters or was pruned either."
+  everything: Boolean!
+  "Stretches of complete heights."
+  ranges: [HeightRange!]!
+  "From where the stretches go on; null where all are told."
+  next: Int
+  "Heights whose block is not imported."
+  missingBlocks: [HeightRange!]!
+  "In their block, and no node gave them yet."
+  missingTransactions: [MissingTransaction!]!
+  "Bundles whose items are not all indexed yet."
+  unreadBundles: [IncompleteBundle!]!
+  "Bundles that the filter did not let through, and those with pruned items."
+  leftOutBundles: [IncompleteBundle!]!
+}
+
+type HeightRange {
+  min: Int!
+  max: Int!
+}
+
+type MissingTransaction {
+  id: ID!
+  height: Int!
+}
+
+type IncompleteBundle {
+  id: ID!
+  height: Int!
+  state: IncompleteBundleState!
+  "What the last try to read it came to."
+  error: String
+}
+
+enum IncompleteBundleState {
+  "Waits to be read, or is being read."
+  QUEUED
+  "Could not be read so often that an operator has to ask for it."
+  FAILED
+  "The unbundle filter did not let it through."
+  SKIPPED
+  "Was read; items of it were pruned since."
+  PRUNED
 }
 
 type TransactionEdge {
@@ -160,7 +267,10 @@ type Block {
 
 export type Resolver<Context> = GraphQLFieldResolver<unknown, Context>;
 
-/** The schema with resolvers, named `Type.field`. Fields without one are read from their parent object. */
+/**
+ * The schema with resolvers, named `Type.field`. Fields without one are read from their parent object. Those of
+ * `Subscription` answer what is to be iterated over.
+ */
 export function createSchema<Context>(resolvers: Readonly<Record<string, Resolver<Context>>>): GraphQLSchema {
   const schema = buildSchema(sdl);
   for (const [path, resolve] of Object.entries(resolvers)) {
@@ -168,7 +278,8 @@ export function createSchema<Context>(resolvers: Readonly<Record<string, Resolve
     const type = schema.getType(typeName);
     const field = type !== undefined && 'getFields' in type ? type.getFields()[fieldName] : undefined;
     if (field === undefined || !('args' in field)) throw new Error(`the schema has no ${path}`);
-    field.resolve = resolve;
+    if (typeName === 'Subscription') field.subscribe = resolve;
+    else field.resolve = resolve;
   }
   return schema;
 }

@@ -14,17 +14,19 @@ export interface BundleIntake {
   readonly unbundles: Predicate;
 }
 
-/** Answers whether it is queued. The caller notifies the queue after its transaction. */
+/** Of a block at this height; answers whether it is queued. The caller notifies the queue after its transaction. */
 export async function queueBundle(
   tx: SqlExecutor,
   { queue, unbundles }: BundleIntake,
   header: Header,
+  height: number,
 ): Promise<boolean> {
   if (!isBundle(header.tags)) return false;
   return queue.add(tx, {
     id: header.id,
     root: header.id,
     depth: 0,
+    height,
     rank: ranks.chain,
     matches: unbundles(subjectOf(header)),
     bypass: false,
@@ -42,12 +44,13 @@ export async function queueKnownBundle(
 ): Promise<boolean> {
   const found = await readHeader(index, id);
   if (found === undefined || !isBundle(found.header.tags)) return false;
-  const { header, parent, root } = found;
+  const { header, parent, root, height } = found;
   return index.sql.transaction((tx) =>
     queue.add(tx, {
       id: header.id,
       root: root ?? header.id,
       depth: depth ?? (root === undefined ? 0 : 1),
+      height,
       rank,
       matches: unbundles(subjectOf(header, parent?.toString('base64url'), root?.toString('base64url'))),
       bypass: false,
@@ -57,7 +60,7 @@ export async function queueKnownBundle(
 }
 
 const headerColumns =
-  'id, kind, format, signature_type, target, anchor, quantity, reward, denomination, data_size, data_root, tags';
+  'id, kind, height, format, signature_type, target, anchor, quantity, reward, denomination, data_size, data_root, tags';
 
 interface HeaderRow extends Selected<typeof headerColumns> {
   readonly address: Buffer;
@@ -67,11 +70,15 @@ interface HeaderRow extends Selected<typeof headerColumns> {
   readonly root_id: Buffer | null;
 }
 
+interface KnownHeader {
+  readonly header: Header;
+  readonly parent: Buffer | undefined;
+  readonly root: Buffer | undefined;
+  readonly height: number | null;
+}
+
 /** A stored record's header, as filters want it. */
-async function readHeader(
-  index: SqlGatewayIndex,
-  id: string,
-): Promise<{ header: Header; parent: Buffer | undefined; root: Buffer | undefined } | undefined> {
+async function readHeader(index: SqlGatewayIndex, id: string): Promise<KnownHeader | undefined> {
   const row = await index.sql.get<HeaderRow>(
     `SELECT ${columnsOf('r', headerColumns)}, o.hash AS address, o.value AS key, s.signature,
        parent.id AS parent_id, root.id AS root_id
@@ -93,5 +100,6 @@ async function readHeader(
     },
     parent: row.parent_id ?? undefined,
     root: row.root_id ?? undefined,
+    height: row.height,
   };
 }

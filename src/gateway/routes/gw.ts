@@ -1,4 +1,5 @@
-/** `GET /`, `/gw/info`, `/gw/healthcheck`, `/gw/peers`, `/gw/__gateway_metrics`, each also under the aliases. */
+/** `GET /`, `/gw/info`, `/gw/healthcheck`, `/gw/completeness`, `/gw/peers`, `/gw/__gateway_metrics`, each also under the aliases. */
+import { type Static, Type } from 'typebox';
 import { redactUrl } from '../../config/redact.ts';
 import { originOf } from '../../kernel/http/app.ts';
 import { type Greeting, greet } from '../../kernel/http/page/greeting.ts';
@@ -6,6 +7,7 @@ import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
 import { type Part, problemsOf } from '../../kernel/part.ts';
 import type { GatewayContext } from '../chain/context.ts';
+import type { AskedHeights, CompletenessReader } from '../chain-index/completeness.ts';
 import { type PeerGateway, unknownWeight } from '../content/sources/gateways.ts';
 import type { Filters } from '../filters/filter.ts';
 import { gatewayPrefixes } from '../paths.ts';
@@ -14,6 +16,7 @@ export type Handler = (request: Request, reply: Reply) => Promise<unknown>;
 
 export interface GatewayRoutesDeps extends Pick<GatewayContext, 'config' | 'metrics' | 'nodes'> {
   readonly filters: Filters;
+  readonly completeness: CompletenessReader;
   readonly release: string;
   /** What other parts add to `/gw/info`. */
   info(): object;
@@ -25,10 +28,13 @@ export interface GatewayRoutesDeps extends Pick<GatewayContext, 'config' | 'metr
   readonly apex: Handler | undefined;
 }
 
+const Height = Type.Optional(Type.String({ pattern: '^[0-9]{1,10}$', description: 'a block height' }));
+const Heights = Type.Object({ min: Height, max: Height });
+
 const startedAt = process.uptime();
 
 export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
-  const { config, nodes, metrics, filters, apex } = deps;
+  const { config, nodes, metrics, filters, apex, completeness } = deps;
 
   function info(): Record<string, unknown> {
     return {
@@ -97,6 +103,18 @@ export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
           add('/info', 'What this gateway is', async (_request, reply) =>
             reply.header('cache-control', 'public, max-age=30').send(info()),
           );
+          scope.get(
+            '/completeness',
+            {
+              schema: {
+                summary: 'Which heights are indexed without gaps',
+                tags: ['gateway'],
+                querystring: Heights,
+              },
+            },
+            async (request, reply) =>
+              reply.header('cache-control', 'no-store').send(await completeness.of(heightsOf(request.query))),
+          );
           add('/peers', 'Gateways and nodes that this one asks', async (request, reply) =>
             reply.header('cache-control', 'public, max-age=30').send(peers(request)),
           );
@@ -111,6 +129,11 @@ export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
       );
     },
   };
+}
+
+function heightsOf({ min, max }: Static<typeof Heights>): AskedHeights {
+  const heightOf = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+  return { min: heightOf(min), max: heightOf(max) };
 }
 
 function queryOf(request: Request, name: string): unknown {

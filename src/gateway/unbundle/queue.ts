@@ -6,6 +6,7 @@
 import { randomInt } from 'node:crypto';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { moveBundles } from '../chain-index/bundle-heights.ts';
 import { canonicalFilter, type Filter } from '../filters/filter.ts';
 
 export type BundleState = 'queued' | 'running' | 'unbundled' | 'skipped' | 'failed';
@@ -18,6 +19,8 @@ export interface NewBundle {
   readonly root: Buffer;
   /** 0 for a chain transaction. */
   readonly depth: number;
+  /** Of its root; null while that is not mined, or not known. */
+  readonly height: number | null;
   readonly rank: number;
   /** Whether the unbundle filter lets it through; an operator's request always does. */
   readonly matches: boolean;
@@ -116,13 +119,13 @@ export class BundleQueue {
     const now = this.#now();
     const queued = bundle.matches || bundle.bypass;
     const state: BundleState = queued ? 'queued' : 'skipped';
-    const changed = await tx.run(
-      `INSERT INTO bundles (id, root, depth, format, state, priority, bypass, again, next_try_at, unbundle_filter,
+    const added = await tx.get<{ import_attempt_count: number }>(
+      `INSERT INTO bundles (id, root, depth, height, format, state, priority, bypass, again, next_try_at, unbundle_filter,
          index_filter, first_queued_at, last_queued_at, first_skipped_at, last_skipped_at, import_attempt_count,
          retry_attempt_count)
-       VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)
+       VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0)
        ON CONFLICT (id) DO UPDATE SET
-         state = excluded.state, priority = excluded.priority, bypass = excluded.bypass, again = excluded.again,
+         height = excluded.height, state = excluded.state, priority = excluded.priority, bypass = excluded.bypass, again = excluded.again,
          next_try_at = excluded.next_try_at, holder = NULL,
          previous_unbundle_filter = CASE WHEN bundles.unbundle_filter <> excluded.unbundle_filter
            THEN bundles.unbundle_filter ELSE bundles.previous_unbundle_filter END,
@@ -133,13 +136,15 @@ export class BundleQueue {
          last_queued_at = coalesce(excluded.last_queued_at, bundles.last_queued_at),
          first_skipped_at = coalesce(bundles.first_skipped_at, excluded.first_skipped_at),
          last_skipped_at = coalesce(excluded.last_skipped_at, bundles.last_skipped_at),
-         last_fully_indexed_at = NULL,
+         last_fully_indexed_at = NULL, broken = 0,
          import_attempt_count = bundles.import_attempt_count + 1
        WHERE excluded.bypass = 1 OR (excluded.again = 1 AND excluded.state = 'queued') OR bundles.unbundle_filter <> excluded.unbundle_filter
-         OR bundles.index_filter <> excluded.index_filter`,
+         OR bundles.index_filter <> excluded.index_filter
+       RETURNING import_attempt_count`,
       bundle.id,
       bundle.root,
       bundle.depth,
+      bundle.height,
       state,
       bundle.rank,
       bundle.bypass ? 1 : 0,
@@ -152,7 +157,10 @@ export class BundleQueue {
       queued ? null : now,
       queued ? null : now,
     );
-    return queued && changed > 0;
+    // Known before: a fork may have brought it, and those in it, to another height.
+    if (added?.import_attempt_count !== 1 && bundle.depth === 0)
+      await moveBundles(tx, bundle.id, bundle.height);
+    return queued && added !== undefined;
   }
 
   /** Takes the next bundle that is due; undefined when there is none. */
@@ -214,7 +222,7 @@ export class BundleQueue {
     const again = mayRetry && retries <= maxRetries;
     const delay = backoffMs(retryBackoff, retries) / 1_000;
     await this.#sql.run(
-      `UPDATE bundles SET state = ?, holder = NULL, next_try_at = ?, last_error = ?, retry_attempt_count = ?,
+      `UPDATE bundles SET state = ?, holder = NULL, next_try_at = ?, last_error = ?, retry_attempt_count = ?, broken = ?,
          first_retried_at = coalesce(first_retried_at, CAST(? AS BIGINT)),
          last_retried_at = coalesce(CAST(? AS BIGINT), last_retried_at)
        WHERE id = ? AND holder = ?`,
@@ -222,6 +230,7 @@ export class BundleQueue {
       now + delay + randomInt(Math.max(1, Math.floor(delay / 2))),
       error.slice(0, 500),
       retries,
+      mayRetry ? 0 : 1,
       now,
       now,
       claimed.id,

@@ -65,6 +65,12 @@ const find = async (running: LocalStack, id: string) =>
   JSON.parse(
     await send(`${running.gateway.url}/graphql`, { query: `{ transaction(id: "${id}") { ${node} } }` }),
   ).data.transaction;
+const completeness = async (running: LocalStack) => {
+  const fields =
+    'complete everything ranges { min max } unreadBundles { id state } leftOutBundles { id state }';
+  const query = `{ completeness { ${fields} } }`;
+  return JSON.parse(await send(`${running.gateway.url}/graphql`, { query })).data.completeness;
+};
 const finished = (id: string) =>
   until(`bundle ${id} is done`, async () => {
     const status = await bundleStatus(inside().index.sql, id);
@@ -204,6 +210,7 @@ for (const engine of engines)
         assert.deepEqual([status.state, status.retryAttemptCount], ['failed', 1]);
         assert.ok(status.lastError);
       }
+      assert.equal((await completeness(running)).everything, true, 'what is no bundle lacks nothing');
       const empty = await finished(await postBundle(running, Buffer.alloc(32)));
       assert.deepEqual([empty.state, empty.dataItemCount, empty.matchedDataItemCount], ['unbundled', 0, 0]);
     });
@@ -224,6 +231,9 @@ for (const engine of engines)
         ['skipped', null, 1],
       );
       assert.ok(skipped.firstSkippedAt);
+      const told = await completeness(running);
+      assert.deepEqual([told.complete, told.everything], [true, false]);
+      assert.deepEqual(told.leftOutBundles, [{ id: root, state: 'SKIPPED' }]);
 
       await running.restartGateway({ ANS104_UNBUNDLE_FILTER: '{"always":true}' });
       const status = await until('it is read', async () => {
@@ -253,10 +263,21 @@ for (const engine of engines)
       });
       assert.ok(waiting.firstRetriedAt);
       assert.equal(await find(running, idOf(item)), null);
+      const late = await completeness(running);
+      assert.deepEqual([late.complete, late.unreadBundles], [false, [{ id: root, state: 'QUEUED' }]]);
+      assert.deepEqual(late.ranges, [{ min: 0, max: 0 }]);
+      // A fork takes its block back, and the new branch mines it again, higher.
+      await send(`${running.node.url}/fork`, { depth: 1, blocks: 2 });
+      await until('it is on the new branch', async () => {
+        await text(`${running.node.url}/mine`);
+        const { ranges, complete } = await completeness(running);
+        return !complete && ranges[0].max >= 2;
+      });
       await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
       await inside().index.sql.run('UPDATE bundles SET next_try_at = 0');
       assert.equal((await finished(root)).state, 'unbundled');
       assert.ok(await find(running, idOf(item)));
+      assert.equal((await completeness(running)).everything, true);
     });
 
     it('upgrades announced items, and moves them with their root when a fork comes', async () => {

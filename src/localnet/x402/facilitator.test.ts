@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { examplePayment } from '../../formats/x402/testing.ts';
-import { signPayment, startFacilitator } from './testing.ts';
+import { type PermitOptions, signPayment, signPermit, startFacilitator } from './testing.ts';
 
 const rich = examplePayment.payer;
 
 test('it says what it settles', async (t) => {
-  const { call } = await startFacilitator(t);
+  const { call, address } = await startFacilitator(t);
   const { kinds } = await call('GET', '/supported');
   assert.deepEqual(kinds, [
     { x402Version: 1, scheme: 'exact', network: 'base-sepolia' },
     { x402Version: 2, scheme: 'exact', network: 'eip155:84532' },
+    {
+      x402Version: 2,
+      scheme: 'upto',
+      network: 'eip155:84532',
+      extra: { facilitatorAddress: await address() },
+    },
   ]);
 });
 
@@ -133,4 +139,51 @@ test('its chain tells what became of an authorisation', async (t) => {
   assert.equal(await state(), `0x${'1'.padStart(64, '0')}`);
   const [log] = (await logs()) as { transactionHash: string }[];
   assert.equal(log?.transactionHash, transaction);
+});
+
+test('of a permit exactly what is asked for is taken, once, and never more than it allows', async (t) => {
+  const { call, mint, balance, facilitator, address } = await startFacilitator(t);
+  await mint(rich, 1_000_000n);
+  const who = { payTo: facilitator.payTo, facilitator: await address() };
+  const nonce = '70000';
+  const more = signPermit({ ...who, nonce, value: 500_000n, amount: 500_001n });
+  const tooMuch = await call('POST', '/settle', more);
+  assert.equal(tooMuch.errorReason, 'invalid_upto_evm_payload_settlement_exceeds_amount');
+  const whole = signPermit({ ...who, nonce, value: 500_000n });
+  assert.deepEqual(await call('POST', '/verify', whole), { isValid: true, payer: rich });
+  const settled = await call('POST', '/settle', signPermit({ ...who, nonce, value: 500_000n, amount: 123n }));
+  assert.deepEqual([settled.success, settled.amount], [true, '123']);
+  assert.equal(await balance(rich), '999877');
+  assert.equal(await balance(facilitator.payTo), '123');
+  const again = await call('POST', '/settle', signPermit({ ...who, nonce, value: 500_000n, amount: 5n }));
+  assert.equal(again.errorReason, 'permit2_invalid_nonce');
+  assert.equal(await balance(rich), '999877');
+  // Another bit of the same word is another permit.
+  const next = await call('POST', '/settle', signPermit({ ...who, nonce: '70001', value: 500n, amount: 7n }));
+  assert.equal(next.success, true);
+});
+
+test('a permit that does not meet the requirement is refused with its reason, and nothing moves', async (t) => {
+  const { call, mint, balance, facilitator, address } = await startFacilitator(t);
+  await mint(rich, 1_000_000n);
+  const who = { payTo: facilitator.payTo, facilitator: await address() };
+  const now = Math.floor(Date.now() / 1000);
+  const other = `0x${'12'.repeat(20)}`;
+  const cases: [Partial<PermitOptions>, string][] = [
+    [{ value: 2_000_000n }, 'permit2_insufficient_balance'],
+    [{ spender: other }, 'invalid_permit2_spender'],
+    [{ facilitator: other }, 'upto_facilitator_mismatch'],
+    [{ token: other }, 'permit2_token_mismatch'],
+    [{ deadline: BigInt(now + 3) }, 'permit2_deadline_expired'],
+    [{ validAfter: BigInt(now + 3_600) }, 'permit2_not_yet_valid'],
+    [{ tamper: { amount: '999999' }, amount: 999_999n }, 'invalid_permit2_signature'],
+    [{ tamper: { to: other } }, 'invalid_permit2_recipient_mismatch'],
+  ];
+  for (const [change, reason] of cases) {
+    const request = signPermit({ ...who, ...change });
+    assert.equal((await call('POST', '/verify', request)).invalidReason, reason);
+    const settled = await call('POST', '/settle', request);
+    assert.deepEqual([settled.success, settled.errorReason], [false, reason]);
+  }
+  assert.equal(await balance(rich), '1000000');
 });

@@ -12,17 +12,23 @@ import { originOf } from '../../kernel/http/app.ts';
 import { greetPeople } from '../../kernel/http/page/greeting.ts';
 import type { App } from '../../kernel/http/server.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
+import { settleCall } from './settle-call.ts';
 import { TransferRefused } from './token-ledger.ts';
-import { type Facilitator, verify } from './verification.ts';
+import { type Facilitator, permittedSettlement, type Verdict, verify } from './verification.ts';
 
 const Text = Type.String({ maxLength: 2_000 });
 const Requirement = Type.Object({
-  scheme: Type.Literal('exact'),
+  scheme: Type.Union([Type.Literal('exact'), Type.Literal('upto')]),
   network: Text,
   asset: Text,
   payTo: Text,
   maxTimeoutSeconds: Type.Integer({ minimum: 0 }),
-  extra: Type.Object({ name: Text, version: Text }),
+  extra: Type.Object({
+    name: Text,
+    version: Text,
+    assetTransferMethod: Type.Optional(Text),
+    facilitatorAddress: Type.Optional(Text),
+  }),
 });
 const RequirementV1 = Type.Intersect([
   Requirement,
@@ -81,9 +87,10 @@ export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
     kinds: networks.flatMap(({ name, caip2 }) => [
       ...(name === undefined ? [] : [{ x402Version: 1, scheme: 'exact', network: name }]),
       { x402Version: 2, scheme: 'exact', network: caip2 },
+      { x402Version: 2, scheme: 'upto', network: caip2, extra: { facilitatorAddress: facilitator.address } },
     ]),
     extensions: [],
-    signers: {},
+    signers: { 'eip155:*': [facilitator.address] },
   }));
 
   const take = (fault: keyof Faults): boolean => {
@@ -109,12 +116,20 @@ export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
       network: body.paymentRequirements.network,
       ...payerOf(payer),
     });
-    const verdict = await verify(body satisfies FacilitatorRequest, facilitator);
+    const isUpTo = body.paymentRequirements.scheme === 'upto';
+    const upTo = isUpTo ? permittedSettlement(body) : undefined;
+    if (isUpTo && upTo === undefined) return refused(x402Reasons.permitExceeded, undefined);
+    const verdict = await verify(upTo?.whole ?? (body satisfies FacilitatorRequest), facilitator);
     if (!verdict.ok) return refused(verdict.reason, verdict.payer);
     const { authorization } = verdict.payment;
     if (take('refuse')) return refused('unexpected_settle_error', authorization.from);
+    const taken = upTo === undefined ? {} : { amount: upTo.amount.toString() };
+    if (upTo?.amount === 0n) {
+      const { network } = body.paymentRequirements;
+      return { success: true, transaction: '', network, payer: authorization.from, ...taken };
+    }
     try {
-      const { transaction } = await ledger.transfer(verdict.network.caip2, authorization);
+      const { transaction } = await carryOut(verdict, upTo?.amount);
       if (take('loseAnswers')) {
         reply.hijack();
         request.raw.socket.destroy();
@@ -124,12 +139,24 @@ export function facilitatorRoutes(app: App, facilitator: Facilitator): void {
         transaction,
         network: body.paymentRequirements.network,
         payer: authorization.from,
+        ...taken,
       };
     } catch (error) {
       if (!(error instanceof TransferRefused)) throw error;
-      return refused(error.kind === 'funds' ? x402Reasons.funds : x402Reasons.nonceUsed, authorization.from);
+      const [funds, nonce] = isUpTo
+        ? [x402Reasons.permitFunds, x402Reasons.permitNonceUsed]
+        : [x402Reasons.funds, x402Reasons.nonceUsed];
+      return refused(error.kind === 'funds' ? funds : nonce, authorization.from);
     }
   });
+
+  /** Of a permit so much is taken. */
+  function carryOut({ payment, network }: Verdict & { ok: true }, amount: bigint | undefined) {
+    const { authorization, permit } = payment;
+    if (permit === undefined || amount === undefined) return ledger.transfer(network.caip2, authorization);
+    const input = settleCall(authorization, permit, amount, payment.signature);
+    return ledger.transferPermitted(network.caip2, { authorization, amount, input });
+  }
 
   app.post('/mint', { schema: { body: MintBody } }, async ({ body }) => {
     const address = addressOf(body.address);

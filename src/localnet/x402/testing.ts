@@ -4,11 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { memberOf } from '../../formats/json.ts';
 import { findX402Network } from '../../formats/x402/networks.ts';
-import { writeAuthorization } from '../../formats/x402/payment.ts';
+import { writeAuthorization, writePermit } from '../../formats/x402/payment.ts';
+import { upToContract } from '../../formats/x402/permit2.ts';
 import { examplePayment } from '../../formats/x402/testing.ts';
 import { silentLog } from '../../kernel/testing.ts';
 import { ethereumAddress } from '../../wallets/ethereum/address.ts';
+import { permitDigest } from '../../wallets/ethereum/permit2.ts';
 import { signEthereumDigest } from '../../wallets/ethereum/personal-message.ts';
 import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
 import { transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
@@ -17,6 +20,8 @@ import { createLocalFacilitator, type LocalFacilitator } from './local-facilitat
 export interface FacilitatorForTest {
   readonly facilitator: LocalFacilitator;
   readonly payTo: string;
+  /** By whom permits are carried out. */
+  address(): Promise<string>;
   call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Record<string, unknown>>;
   status(method: 'GET' | 'POST', path: string, body?: unknown): Promise<number>;
   mint(address: string, amount: bigint): Promise<void>;
@@ -56,6 +61,11 @@ export async function startFacilitator(context: TestContext): Promise<Facilitato
     return {
       facilitator,
       payTo: facilitator.payTo,
+      address: async () => {
+        const { signers } = await call('GET', '/supported');
+        const listed = memberOf(signers, 'eip155:*');
+        return String(Array.isArray(listed) ? listed[0] : '');
+      },
       call,
       status: async (method, path, body) => (await send(method, path, body)).status,
       async mint(address, amount) {
@@ -123,4 +133,71 @@ export function signPayment(options: PaymentOptions) {
       ? { x402Version: 1, scheme: 'exact', network: name, payload }
       : { x402Version: 2, accepted: paymentRequirements, payload };
   return { x402Version: version, paymentPayload, paymentRequirements };
+}
+
+export interface PermitOptions {
+  readonly payTo: string;
+  readonly facilitator: string;
+  /** The most that may be taken. */
+  readonly value?: bigint;
+  readonly validAfter?: bigint;
+  readonly deadline?: bigint;
+  /** Decimal. */
+  readonly nonce?: string;
+  readonly spender?: string;
+  readonly token?: string;
+  readonly privateKey?: Uint8Array;
+  /** What is to be taken, or what the requirement says; all of it unless given. */
+  readonly amount?: bigint;
+  /** Changed after signing. */
+  readonly tamper?: { readonly amount?: string; readonly to?: string };
+}
+
+/** The same for a payment up to an amount: what is asked of the facilitator is to take `amount` of it. */
+export function signPermit(options: PermitOptions) {
+  const { payTo, privateKey = examplePayment.privateKey } = options;
+  const network = findX402Network('base-sepolia');
+  if (network === undefined) throw new Error('unknown network');
+  const nonce = BigInt(options.nonce ?? `0x${randomBytes(32).toString('hex')}`);
+  const authorization = {
+    from: ethereumAddress(publicKeyOf(privateKey)),
+    to: payTo,
+    value: options.value ?? 1_000_000n,
+    validAfter: options.validAfter ?? 0n,
+    validBefore: options.deadline ?? BigInt(Math.floor(Date.now() / 1000) + 300),
+    nonce: `0x${nonce.toString(16).padStart(64, '0')}`,
+  };
+  const permit = {
+    token: options.token ?? network.asset,
+    spender: options.spender ?? upToContract,
+    facilitator: options.facilitator,
+  };
+  const digest = permitDigest(authorization, permit, network.chainId);
+  const signature = `0x${signEthereumDigest(digest, privateKey).toString('hex')}`;
+  const requirement = {
+    scheme: 'upto',
+    network: network.caip2,
+    payTo,
+    asset: network.asset,
+    maxTimeoutSeconds: 300,
+    extra: {
+      name: network.tokenName,
+      version: network.tokenVersion,
+      assetTransferMethod: 'permit2',
+      facilitatorAddress: options.facilitator,
+    },
+  };
+  const { amount: changedAmount, to: changedTo } = options.tamper ?? {};
+  const written = writePermit(authorization, permit);
+  const permit2Authorization = {
+    ...written,
+    permitted: { ...written.permitted, ...(changedAmount !== undefined && { amount: changedAmount }) },
+    witness: { ...written.witness, ...(changedTo !== undefined && { to: changedTo }) },
+  };
+  const most = { ...requirement, amount: authorization.value.toString() };
+  return {
+    x402Version: 2,
+    paymentPayload: { x402Version: 2, accepted: most, payload: { signature, permit2Authorization } },
+    paymentRequirements: { ...requirement, amount: (options.amount ?? authorization.value).toString() },
+  };
 }

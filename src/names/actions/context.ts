@@ -7,6 +7,7 @@ import type { NameRegistry } from '../../registry/name-registry.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { Builders, Planner } from '../chain/plan.ts';
 import type { SolanaKey } from '../chain/service-key.ts';
+import type { ChangedNames } from '../changes.ts';
 import type { Locks } from '../locks.ts';
 import type { NamesMetrics } from '../metrics.ts';
 import type { NamePrices } from '../prices/prices.ts';
@@ -36,6 +37,8 @@ export interface ActionContext {
   readonly settings: ActionSettings;
   readonly metrics: NamesMetrics;
   readonly log: Logger;
+  /** Whoever remembers names is told what was changed; never fails. */
+  readonly changed: ChangedNames;
   /** Work nobody waits for; it ends before the surface stops. */
   readonly later: (work: () => Promise<void>) => void;
   /** Unix milliseconds. */

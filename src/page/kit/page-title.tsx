@@ -1,6 +1,6 @@
 /** The heading of a view: it names the document, and gets the focus after a step to another path (WCAG 2.4.2, 2.4.3). */
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { type ComponentChildren, createContext, toChildArray } from 'preact';
+import { useContext, useEffect, useRef } from 'preact/hooks';
 import { texts } from '../texts.ts';
 import { arrivals, isFocusFree } from './arrival.ts';
 
@@ -27,15 +27,27 @@ export function PageTitle({ title, note, children }: Props) {
       heading.current?.focus({ preventScroll: true });
     answered = arrival;
   }, [arrival]);
+  const below = useContext(BelowTitle);
   return (
-    <div class="page-title">
-      <div>
-        <h1 tabIndex={-1} ref={heading}>
-          {title}
-        </h1>
-        {note !== undefined && <p class="soft">{note}</p>}
+    <>
+      <div class="page-title">
+        <div>
+          <h1 tabIndex={-1} ref={heading}>
+            {title}
+          </h1>
+          {note !== undefined && <p class="soft">{note}</p>}
+        </div>
+        {children !== undefined && <div class="actions">{children}</div>}
       </div>
-      {children !== undefined && <div class="actions">{children}</div>}
-    </div>
+      {below}
+    </>
   );
+}
+
+const BelowTitle = createContext<ComponentChildren>(undefined);
+
+/** Parts of a view that each have a heading of their own: the first child, their tabs, comes below that heading. */
+export function Tabbed({ children }: { readonly children: ComponentChildren }) {
+  const [tabs, ...parts] = toChildArray(children);
+  return <BelowTitle.Provider value={tabs}>{parts}</BelowTitle.Provider>;
 }

@@ -258,6 +258,29 @@ export async function readStatus(id: string, signal?: AbortSignal): Promise<Chai
     : undefined;
 }
 
+interface HeightRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Which heights are indexed without gaps; lists have at most 100 entries. */
+export interface Completeness extends HeightRange {
+  readonly complete: boolean;
+  readonly everything: boolean;
+  readonly ranges: readonly HeightRange[];
+  readonly missingBlocks: readonly HeightRange[];
+  readonly missingTransactions: readonly unknown[];
+  readonly unreadBundles: readonly unknown[];
+  readonly leftOutBundles: readonly unknown[];
+}
+
+export async function readCompleteness(signal?: AbortSignal): Promise<Completeness> {
+  const raw = await askJson(`${gatewayUrl()}/gw/completeness`, signal && { signal });
+  if (!Array.isArray(memberOf(raw, 'ranges')))
+    throw new ServiceError(0, 'The gateway does not tell which heights are complete.');
+  return raw as Completeness;
+}
+
 export async function readHeight(signal?: AbortSignal): Promise<number> {
   const raw = await askJson(`${gatewayUrl()}/info`, signal && { signal });
   const height = memberOf(raw, 'height');

@@ -18,6 +18,7 @@ interface Found {
   readonly kind?: string;
   readonly winc?: string;
   readonly currency?: string;
+  readonly amount?: string;
   readonly sender?: string | null;
   readonly address?: string | null;
 }

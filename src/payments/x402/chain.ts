@@ -5,7 +5,8 @@
 import { authorizationUsedTopic, transferTopic } from '../../formats/evm-events.ts';
 import { memberOf } from '../../formats/json.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
-import type { TransferAuthorization } from '../../formats/x402/payment.ts';
+import type { TransferAuthorization, X402Payment } from '../../formats/x402/payment.ts';
+import { nonceBitmapSelector, noncePlace, permit2Contract } from '../../formats/x402/permit2.ts';
 import { evmCallErrors, type JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { ChainUnavailable } from './errors.ts';
@@ -16,6 +17,8 @@ const maxAnswerBytes = 1024 * 1024;
 const blocksAtOnce = 5_000n;
 /** A service that was away for long looks further back, though not for ever: a week of two-second blocks. */
 const mostSearches = 60;
+/** Transfers of one amount from one payer that are looked into for a permit. */
+const mostTransactions = 50;
 /** A node's clock and ours differ, and a block bears the time at which it was begun. */
 const clockSlackMs = 15 * 60_000;
 
@@ -72,12 +75,46 @@ export class AuthorizationChain {
     authorization: TransferAuthorization,
     since: number,
   ): Promise<AuthorizationFate> {
+    const { from, nonce, validBefore } = authorization;
+    return this.#fate(network, {
+      use: {
+        to: network.asset,
+        data: `${authorizationStateSelector}${word(from)}${nonce.slice(2)}`,
+        isUsed: (answer) => answer !== 0n,
+        validBefore,
+      },
+      find: (node) => fateFrom(node, network, authorization, since - clockSlackMs),
+    });
+  }
+
+  /** The same of a permit, of which `amount` was to be taken. The contract logs no nonce: its signature is looked for. */
+  async fateOfPermit(
+    network: X402Network,
+    { authorization, signature }: Pick<X402Payment, 'authorization' | 'signature'>,
+    amount: bigint,
+    since: number,
+  ): Promise<AuthorizationFate> {
+    const { from, nonce, validBefore } = authorization;
+    const place = noncePlace(nonce);
+    return this.#fate(network, {
+      use: {
+        to: permit2Contract,
+        data: `${nonceBitmapSelector}${word(from)}${place.word.toString(16).padStart(64, '0')}`,
+        isUsed: (answer) => ((answer >> place.bit) & 1n) === 1n,
+        validBefore,
+      },
+      find: (node) =>
+        permitFateFrom(node, network, { ...authorization, value: amount }, signature, since - clockSlackMs),
+    });
+  }
+
+  async #fate(network: X402Network, { use, find }: FateSearch): Promise<AuthorizationFate> {
     const pool = this.#poolOf(network);
     if (pool === undefined) throw new ChainUnavailable(`no RPC address for ${network.caip2}`);
-    const use = await pool.lookUp((node) => this.#isUsed(node, network, authorization));
-    if (use.state === 'not-known') throw unavailable(use.cause);
-    if (use.state === 'absent') return { kind: 'unused' };
-    const fate = await pool.lookUp((node) => fateFrom(node, network, authorization, since - clockSlackMs));
+    const used = await pool.lookUp((node) => this.#isUsed(node, use));
+    if (used.state === 'not-known') throw unavailable(used.cause);
+    if (used.state === 'absent') return { kind: 'unused' };
+    const fate = await pool.lookUp(find);
     if (fate.state === 'not-known') throw unavailable(fate.cause);
     return fate.state === 'absent' ? { kind: 'used-unseen' } : fate.value;
   }
@@ -88,19 +125,15 @@ export class AuthorizationChain {
    */
   async #isUsed(
     node: JsonRpcNode,
-    network: X402Network,
-    { from, nonce, validBefore }: TransferAuthorization,
+    { to, data, isUsed, validBefore }: FateSearch['use'],
   ): Promise<LookUp<true>> {
     const head = await node.call('eth_getBlockByNumber', ['latest', false]);
     const height = quantity(memberOf(head, 'number'));
-    const state = await node.call('eth_call', [
-      { to: network.asset, data: `${authorizationStateSelector}${word(from)}${nonce.slice(2)}` },
-      hex(height),
-    ]);
+    const state = await node.call('eth_call', [{ to, data }, hex(height)]);
     if (typeof state !== 'string' || !/^0x[0-9a-f]{64}$/i.test(state)) {
-      throw new ChainUnavailable('authorizationState answered nonsense');
+      throw new ChainUnavailable('whether an authorisation is used was answered with nonsense');
     }
-    if (BigInt(state) !== 0n) return found(true, Number(height));
+    if (isUsed(BigInt(state))) return found(true, Number(height));
     const hasRunOut = BigInt(Math.floor(this.#now() / 1000)) > validBefore;
     if (hasRunOut && quantity(memberOf(head, 'timestamp')) < validBefore) {
       throw new ChainUnavailable('a node is behind the end of the authorisation');
@@ -140,6 +173,18 @@ export class AuthorizationChain {
   }
 }
 
+/** How one finds out what became of an authorisation. */
+interface FateSearch {
+  /** A call that tells whether it was used. */
+  readonly use: {
+    readonly to: string;
+    readonly data: string;
+    isUsed(answer: bigint): boolean;
+    readonly validBefore: bigint;
+  };
+  readonly find: (node: JsonRpcNode) => Promise<LookUp<AuthorizationFate>>;
+}
+
 const unavailable = (cause: unknown): ChainUnavailable =>
   new ChainUnavailable('what became of an authorisation cannot be asked', { cause });
 
@@ -162,7 +207,36 @@ async function fateFrom(
   );
 }
 
-/** The transaction that used an authorisation, looked for from the newest block backwards. */
+/** Of a permit that was used: the transfer of just this amount in a transaction that carries its signature. */
+async function permitFateFrom(
+  node: JsonRpcNode,
+  network: X402Network,
+  { from, to, value }: TransferAuthorization,
+  signature: string,
+  since: number,
+): Promise<LookUp<AuthorizationFate>> {
+  const head = quantity(await node.call('eth_blockNumber', []));
+  const proof = signature.slice(2).toLowerCase();
+  let looked = 0;
+  const topics = [transferTopic, `0x${word(from)}`, `0x${word(to)}`];
+  for await (const log of logsBackwards(node, network, topics, head, since)) {
+    const amount = memberOf(log, 'data');
+    const transaction = memberOf(log, 'transactionHash');
+    if (typeof amount !== 'string' || !isWord(amount) || BigInt(amount) !== value) continue;
+    if (typeof transaction !== 'string' || !isWord(transaction)) continue;
+    looked += 1;
+    if (looked > mostTransactions) break;
+    const input = memberOf(await node.call('eth_getTransactionByHash', [transaction]), 'input');
+    if (typeof input === 'string' && input.toLowerCase().includes(proof)) {
+      return found({ kind: 'transferred', transaction }, Number(head));
+    }
+  }
+  return absent(Number(head));
+}
+
+const isWord = (text: string): boolean => /^0x[0-9a-f]{64}$/i.test(text);
+
+/** The transaction that used an authorisation. */
 async function useOf(
   node: JsonRpcNode,
   network: X402Network,
@@ -170,26 +244,39 @@ async function useOf(
   head: bigint,
   since: number,
 ): Promise<string | undefined> {
+  const topics = [authorizationUsedTopic, `0x${word(from)}`, nonce];
+  for await (const log of logsBackwards(node, network, topics, head, since)) {
+    const transaction = memberOf(log, 'transactionHash');
+    if (typeof transaction === 'string' && isWord(transaction)) return transaction;
+  }
+  return undefined;
+}
+
+/** Logs of the token, looked for from the newest block backwards. */
+async function* logsBackwards(
+  node: JsonRpcNode,
+  network: X402Network,
+  topics: readonly string[],
+  head: bigint,
+  since: number,
+): AsyncGenerator<unknown> {
   let toBlock = head;
   for (let searches = 0; searches < mostSearches; searches += 1) {
     const fromBlock = toBlock > blocksAtOnce ? toBlock - blocksAtOnce : 0n;
     const logs = await node.call('eth_getLogs', [
       {
         address: network.asset,
-        topics: [authorizationUsedTopic, `0x${word(from)}`, nonce],
+        topics,
         fromBlock: hex(fromBlock),
         toBlock: searches === 0 ? 'latest' : hex(toBlock),
       },
     ]);
-    const used: unknown = Array.isArray(logs) ? logs[0] : undefined;
-    const transaction = memberOf(used, 'transactionHash');
-    if (typeof transaction === 'string' && /^0x[0-9a-fA-F]{64}$/.test(transaction)) return transaction;
-    if (fromBlock === 0n) return undefined;
+    if (Array.isArray(logs)) yield* logs;
+    if (fromBlock === 0n) return;
     const block = await node.call('eth_getBlockByNumber', [hex(fromBlock), false]);
-    if (Number(quantity(memberOf(block, 'timestamp'))) * 1000 < since) return undefined;
+    if (Number(quantity(memberOf(block, 'timestamp'))) * 1000 < since) return;
     toBlock = fromBlock - 1n;
   }
-  return undefined;
 }
 
 /** A number as the protocol writes it. */

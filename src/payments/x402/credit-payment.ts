@@ -45,7 +45,9 @@ export async function creditPayment(
 
 /** What the protocol answers for a payment that was carried out, or was not. */
 export function settled(row: PaymentRow, transaction: string): SettleAnswer {
-  return { success: true, transaction, network: row.request.paymentRequirements.network, payer: row.payer };
+  const { network, scheme } = row.request.paymentRequirements;
+  const taken = scheme === 'upto' ? { amount: row.value.toString() } : {};
+  return { success: true, transaction, network, payer: row.payer, ...taken };
 }
 
 export function notSettled(row: PaymentRow, errorReason: string): SettleAnswer {

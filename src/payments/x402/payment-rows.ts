@@ -17,17 +17,22 @@ import { amountText, jsonReader, readText } from '../../storage/sql/typed-rows.t
 import { type PurchaseState, purchaseState } from './purchases.ts';
 import type { SignedPayment } from './x402.ts';
 
-/** What a payment is known by: no two of one payer on one chain have the same nonce. */
+/** What a payment is known by: no two of one payer on one chain have the same nonce. Permits count theirs apart. */
 export const paymentId = ({ network, payer, payment }: SignedPayment): string =>
-  `${network.caip2}:${payer}:${payment.authorization.nonce}`;
+  `${network.caip2}:${payer}:${payment.permit === undefined ? '' : 'permit2:'}${payment.authorization.nonce}`;
 
 const requirement = {
-  scheme: Type.Literal('exact'),
+  scheme: Type.Union([Type.Literal('exact'), Type.Literal('upto')]),
   network: Type.String(),
   payTo: Type.String(),
   asset: Type.String(),
   maxTimeoutSeconds: Type.Number(),
-  extra: Type.Object({ name: Type.String(), version: Type.String() }),
+  extra: Type.Object({
+    name: Type.String(),
+    version: Type.String(),
+    assetTransferMethod: Type.Optional(Type.String()),
+    facilitatorAddress: Type.Optional(Type.String()),
+  }),
 };
 const version = Type.Union([Type.Literal(1), Type.Literal(2)]);
 const readRequest = jsonReader(
@@ -58,6 +63,7 @@ const readSettlement = jsonReader(
     transaction: Type.String(),
     network: Type.String(),
     payer: Type.Optional(Type.String()),
+    amount: Type.Optional(Type.String()),
   }),
 );
 
@@ -123,6 +129,38 @@ export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<Payme
     reserved: row.reserved === undefined ? undefined : winc(BigInt(row.reserved)),
     settlement: row.settlement === undefined ? undefined : readSettlement(row.settlement, row.id),
   };
+}
+
+/** Nobody changes the payment until the transaction ends. */
+export async function lockPaymentRow(tx: SqlExecutor, id: string): Promise<void> {
+  await tx.get(`SELECT id FROM x402_payments WHERE id = ? ${tx.forUpdate}`, id);
+}
+
+const storedCredited = Type.Object({
+  id: Type.String(),
+  network: Type.String(),
+  payer: Type.String(),
+  value: amountText,
+  purchase: Type.Union([purchaseState, Type.Undefined()]),
+  reserved: optionalAmount,
+  settlement: optionalText,
+});
+const readCredited = fieldsReader('a credited x402 payment', storedCredited);
+
+/** Credited payments among these; others are left out. */
+export async function creditedPayments(executor: SqlExecutor, ids: readonly string[]) {
+  if (ids.length === 0) return [];
+  const rows = await executor.all(
+    `SELECT ${columnList(storedCredited.properties)} FROM x402_payments
+     WHERE state = 'credited' AND id IN (${ids.map(() => '?').join(', ')})`,
+    ...ids,
+  );
+  return rows.map(readCredited).map(({ settlement, reserved = '0', ...row }) => ({
+    ...row,
+    value: BigInt(row.value),
+    reserved: BigInt(reserved),
+    transaction: settlement === undefined ? undefined : readSettlement(settlement, row.id).transaction,
+  }));
 }
 
 export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: number): Promise<void> {

@@ -3,10 +3,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Credits } from '../../credits/credits.ts';
 import { x402Reasons } from '../../formats/x402/facilitator.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
-import type { X402Payment } from '../../formats/x402/payment.ts';
+import type { PermitTerms, X402Payment } from '../../formats/x402/payment.ts';
 import { decodePayment, MalformedPayment, UnknownPaymentVersion } from '../../formats/x402/payment.ts';
+import { upToContract } from '../../formats/x402/permit2.ts';
+import { schemeOf } from '../../formats/x402/requirements.ts';
 import { formsOfEthereumKey } from '../../wallets/address-forms.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
+import { permitDigest } from '../../wallets/ethereum/permit2.ts';
 import { holderKey, transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
 import type { AuthorizationChain } from './chain.ts';
 import { X402Refused, X402SignatureInvalid, X402Unreadable } from './errors.ts';
@@ -66,13 +69,19 @@ function decode(header: string): X402Payment {
 }
 
 function checkParties(payment: X402Payment, quote: X402Quote): X402Network {
-  const { authorization, accepted } = payment;
-  if (payment.scheme !== 'exact') throw new X402Refused(x402Reasons.scheme);
+  const { authorization, accepted, permit } = payment;
+  const scheme = schemeOf(quote);
+  if (payment.scheme !== scheme || (permit !== undefined) !== (scheme === 'upto')) {
+    throw new X402Refused(x402Reasons.scheme);
+  }
   const network = quote.networks.find((entry) =>
     payment.version === 1 ? entry.name === payment.network : entry.caip2 === payment.network,
   );
   if (network === undefined) throw new X402Refused(x402Reasons.network);
-  if (!sameAddress(authorization.to, quote.payTo)) throw new X402Refused(x402Reasons.recipient);
+  if (!sameAddress(authorization.to, quote.payTo)) {
+    throw new X402Refused(permit === undefined ? x402Reasons.recipient : x402Reasons.permitRecipient);
+  }
+  if (permit !== undefined) checkPermit(permit, network, quote);
   if (accepted !== undefined) {
     const isSame = sameAddress(accepted.asset, network.asset) && sameAddress(accepted.payTo, quote.payTo);
     if (!isSame || accepted.amount !== authorization.value.toString()) {
@@ -82,17 +91,31 @@ function checkParties(payment: X402Payment, quote: X402Quote): X402Network {
   return network;
 }
 
+/** Only the facilitator that we ask may carry it out, and only through the contract that keeps to the permit. */
+function checkPermit(permit: PermitTerms, network: X402Network, quote: X402Quote): void {
+  if (!sameAddress(permit.spender, upToContract)) throw new X402Refused(x402Reasons.permitSpender);
+  if (!sameAddress(permit.token, network.asset)) throw new X402Refused(x402Reasons.permitToken);
+  if (!sameAddress(permit.facilitator, quote.upTo?.get(network.caip2) ?? '')) {
+    throw new X402Refused(x402Reasons.permitFacilitator);
+  }
+}
+
 /** Why it is too little, too early or too late. */
 function refusalOf(
-  { authorization }: X402Payment,
+  { authorization, permit }: X402Payment,
   quote: X402Quote,
   rules: PaymentRules,
 ): string | undefined {
   const { value, validAfter, validBefore } = authorization;
-  if (!paysQuote(value, quote, rules) || value >= 10n ** 18n) return x402Reasons.value;
+  const isPermit = permit !== undefined;
+  if (!paysQuote(value, quote, rules) || value >= 10n ** 18n) {
+    return isPermit ? x402Reasons.permitAmount : x402Reasons.value;
+  }
   const now = BigInt(Math.floor(rules.now() / 1000));
-  if (validAfter > now) return x402Reasons.validAfter;
-  if (validBefore < now + rules.settlementBufferSeconds) return x402Reasons.validBefore;
+  if (validAfter > now) return isPermit ? x402Reasons.permitValidAfter : x402Reasons.validAfter;
+  if (validBefore < now + rules.settlementBufferSeconds) {
+    return isPermit ? x402Reasons.permitDeadline : x402Reasons.validBefore;
+  }
   return undefined;
 }
 
@@ -100,9 +123,13 @@ function refusalOf(
 function paysQuote(value: bigint, quote: X402Quote, rules: PaymentRules): boolean {
   if (value < rules.minimum) return false;
   if (value >= quote.amount) return true;
-  const tolerated = (quote.amount * (10_000n - rules.toleranceBasisPoints) + 9_999n) / 10_000n;
-  return value >= tolerated && rules.quotes.wasAsked(quote.product, value);
+  const least = tolerated(quote.amount, rules.toleranceBasisPoints);
+  return value >= least && rules.quotes.wasAsked(quote.product, value);
 }
+
+/** The least that is taken for a price that may have risen since it was asked. */
+export const tolerated = (price: bigint, basisPoints: bigint): bigint =>
+  (price * (10_000n - basisPoints) + 9_999n) / 10_000n;
 
 async function isSigned(
   payment: X402Payment,
@@ -110,15 +137,19 @@ async function isSigned(
   network: X402Network,
   rules: Pick<PaymentRules, 'chain' | 'credits'>,
 ): Promise<boolean> {
-  const key = holderKey(payment.authorization, payment.signature, network);
+  const { authorization, permit, signature } = payment;
+  const digest =
+    permit === undefined
+      ? transferDigest(authorization, network)
+      : permitDigest(authorization, permit, network.chainId);
+  const key = holderKey(digest, signature, authorization.from);
   if (key !== undefined) {
     await rules.credits.unite(formsOfEthereumKey(key));
     return true;
   }
   const { chain } = rules;
   if (!chain.knows(network)) return false;
-  const digest = transferDigest(payment.authorization, network);
-  return chain.isSignedByContract(network, payer, digest, payment.signature);
+  return chain.isSignedByContract(network, payer, digest, signature);
 }
 
 const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();

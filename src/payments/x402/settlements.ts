@@ -240,9 +240,13 @@ export class Settlements {
   }
 
   async #fate(row: PaymentRow, network: X402Network): Promise<AuthorizationFate | undefined> {
-    const { authorization } = readPayment(row.request.paymentPayload);
+    const payment = readPayment(row.request.paymentPayload);
     const { chain } = this.#options;
-    return chain.fateOf(network, authorization, row.createdAt).catch((error: unknown) => {
+    const fate =
+      payment.permit === undefined
+        ? chain.fateOf(network, payment.authorization, row.createdAt)
+        : chain.fateOfPermit(network, payment, row.value, row.createdAt);
+    return fate.catch((error: unknown) => {
       this.#options.log.warn({ err: error, payment: row.id }, 'x402 payment could not be looked up');
       return undefined;
     });

@@ -17,9 +17,10 @@ import { FacilitatorClient } from './facilitator-client.ts';
 import { x402Payee } from './payee.ts';
 import { type PaymentRow, paymentId } from './payment-rows.ts';
 import { QuoteMemory } from './quote-memory.ts';
-import { type PaymentRules, paymentHeader, readSignedPayment } from './read-payment.ts';
+import { type PaymentRules, paymentHeader, readSignedPayment, tolerated } from './read-payment.ts';
 import { Settlements } from './settlements.ts';
-import type { SettleRequest, SignedPayment, X402Payments } from './x402.ts';
+import { UpToSupport } from './up-to-support.ts';
+import type { SettleRequest, SignedPayment, X402OfferRequest, X402Payments, X402Quote } from './x402.ts';
 
 export type X402Config = Pick<
   Config,
@@ -84,12 +85,41 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
   const onSettlement = deps.onSettlement ?? (() => {});
   const settlements = new Settlements({ ...deps, facilitator, chain, payTo, now, onSettlement });
 
+  const upTo = new UpToSupport(facilitator, deps.log, now);
+
+  async function priceOf(wanted: Winc): Promise<bigint> {
+    const price = await pricing.usdcFor(wanted);
+    return price > minimum ? price : minimum;
+  }
+
+  async function offer({ timeoutSeconds, ...asked }: X402OfferRequest): Promise<X402Quote> {
+    const maxTimeoutSeconds = timeoutSeconds ?? Math.floor(config.X402_PAYMENT_TIMEOUT_MS / 1000);
+    return { ...asked, amount: await priceOf(asked.winc), maxTimeoutSeconds, payTo, networks };
+  }
+
+  /** What is taken of a payment: all of an exact one, of a permit what it costs in the end, and never more than that. */
+  async function takenOf(signed: SignedPayment, price: Winc | undefined): Promise<bigint> {
+    const { authorization, permit } = signed.payment;
+    const { value: most } = authorization;
+    if (permit === undefined) return most;
+    if (price === undefined) throw new Error('a permit is taken for a price');
+    const needed = await priceOf(price);
+    if (needed <= most) return needed;
+    // The price has risen since the permit was signed, by as much as is borne here.
+    if (tolerated(needed, rules.toleranceBasisPoints) <= most) return most;
+    // What was taken when it was sent first, its row says.
+    if (await settlements.isKnown(signed)) return most;
+    throw new X402Refused(x402Reasons.permitAmount);
+  }
+
   return {
-    async offer({ timeoutSeconds, ...asked }) {
-      const price = await pricing.usdcFor(asked.winc);
-      const amount = price > minimum ? price : minimum;
-      const maxTimeoutSeconds = timeoutSeconds ?? Math.floor(config.X402_PAYMENT_TIMEOUT_MS / 1000);
-      return { ...asked, amount, maxTimeoutSeconds, payTo, networks };
+    offer,
+
+    async offerUpTo(asked) {
+      const facilitators = await upTo.facilitators();
+      const able = networks.filter(({ caip2 }) => facilitators.has(caip2));
+      if (able.length === 0) return undefined;
+      return { ...(await offer(asked)), networks: able, upTo: facilitators };
     },
 
     challenge(quote, reason) {
@@ -119,11 +149,15 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     },
 
     async settle(payment, request) {
-      const bought = await wincFor(payment, pricing);
-      return settlements.settle(rowOf(payment, request, bought, now()));
+      const value = await takenOf(payment, request.reserve);
+      const bought = await wincFor(payment, value, request.reserve, pricing);
+      return settlements.settle(rowOf(payment, request, { value, winc: bought }, now()));
     },
 
-    recall: (payment, request) => settlements.recall(rowOf(payment, request, winc(0n), now())),
+    recall: (payment, request) => {
+      const { value } = payment.payment.authorization;
+      return settlements.recall(rowOf(payment, request, { value, winc: winc(0n) }, now()));
+    },
 
     start: () => settlements.start(),
     reports: () => settlements.reports(),
@@ -145,22 +179,37 @@ function readNetworks(names: readonly string[]): readonly X402Network[] {
 }
 
 /** What was paid buys what it is worth now, and at least what was offered for it. */
-async function wincFor(payment: SignedPayment, pricing: X402Deps['pricing']): Promise<Winc> {
-  const { value } = payment.payment.authorization;
+async function wincFor(
+  { payment, quote }: SignedPayment,
+  value: bigint,
+  price: Winc | undefined,
+  pricing: X402Deps['pricing'],
+): Promise<Winc> {
   const worth = await pricing.wincForUsdc(value);
-  const { quote } = payment;
+  if (payment.permit !== undefined) return price !== undefined && worth < price ? price : winc(worth);
   return value >= quote.amount && worth < quote.winc ? quote.winc : winc(worth);
 }
 
-/** The facilitator is told the amount that was signed: `exact` means equal, and the price may have moved. */
-function facilitatorRequest({ payment, quote, network }: SignedPayment): FacilitatorRequest {
-  const offer: X402Offer = { ...quote, amount: payment.authorization.value };
+/**
+ * The facilitator is told the amount that was signed: `exact` means equal, and the price may have moved. Of a permit it
+ * is told what is to be taken.
+ */
+function facilitatorRequest(
+  { payment, quote, network }: SignedPayment,
+  amount = payment.authorization.value,
+): FacilitatorRequest {
+  const offer: X402Offer = { ...quote, amount };
   const requirement = payment.version === 1 ? requirementV1(offer, network) : requirementV2(offer, network);
   if (requirement === undefined) throw new Error(`version 1 has no name for ${network.caip2}`);
   return { x402Version: payment.version, paymentPayload: payment.payload, paymentRequirements: requirement };
 }
 
-function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc, now: number): PaymentRow {
+function rowOf(
+  payment: SignedPayment,
+  request: SettleRequest,
+  { value, winc: bought }: Pick<PaymentRow, 'value' | 'winc'>,
+  now: number,
+): PaymentRow {
   const { authorization } = payment.payment;
   const id = paymentId(payment);
   const { reserve, claim } = request;
@@ -170,9 +219,9 @@ function rowOf(payment: SignedPayment, request: SettleRequest, bought: Winc, now
     network: payment.network.caip2,
     payer: payment.payer,
     nonce: authorization.nonce,
-    value: authorization.value,
+    value,
     validBefore: authorization.validBefore,
-    request: facilitatorRequest(payment),
+    request: facilitatorRequest(payment, value),
     purpose: request.purpose,
     reference: request.reference,
     address: request.wallet?.address ?? payment.payer,

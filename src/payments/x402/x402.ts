@@ -57,7 +57,8 @@ export interface SettleRequest {
   readonly wallet?: { readonly address: string; readonly addressType: AddressType };
   /**
    * The price of what is bought: it, or what was paid if that is less, is reserved in the transaction that credits the
-   * payment, out of that credit, until `purchases.ts` spends it or gives it back.
+   * payment, out of that credit, until `purchases.ts` spends it or gives it back. Of a payment that allows up to an
+   * amount, this is what is taken.
    */
   readonly reserve?: Winc;
   /** Kept with a payment whose answer not everyone may have again. */
@@ -85,6 +86,8 @@ export interface X402Receipt {
 export interface X402Payments {
   /** Throws `OracleUnavailable`. */
   offer(request: X402OfferRequest): Promise<X402Quote>;
+  /** The same for as much as it may cost; undefined where the facilitator takes no such payments. */
+  offerUpTo(request: X402OfferRequest): Promise<X402Quote | undefined>;
   /** What asks for the payment of a quote, which is remembered, and the reason why: `X-PAYMENT header is required` … */
   challenge(quote: X402Quote, reason: string): X402Challenge;
   /**

@@ -22,10 +22,10 @@ export interface Payers {
 
 /** A payment of the request's own (x402), taken when the item is known to be good. */
 export interface Prepaid {
-  /** The item must have exactly this size. */
-  readonly bytes: number;
+  /** Whether it was made for an item of this size: for exactly one, or for any up to one. */
+  covers(size: number): boolean;
   /** Takes the payment, and has the price reserved out of it. */
-  settle(itemId: string): Promise<ReservedPayment>;
+  settle(itemId: string, size: number): Promise<ReservedPayment>;
 }
 
 /** A payment out of which the price of an upload is reserved: nobody else is charged for it. */
@@ -60,8 +60,8 @@ export async function paymentFor(
   free: boolean,
 ): Promise<{ readonly payment: Payment; readonly answer: ReservedPayment['answer'] }> {
   if (prepaid !== undefined) {
-    if (prepaid.bytes !== size) throw uploadErrors.sizeMismatch();
-    const { payment, winc: amount, answer } = await prepaid.settle(id);
+    if (!prepaid.covers(size)) throw uploadErrors.sizeMismatch();
+    const { payment, winc: amount, answer } = await prepaid.settle(id, size);
     return { payment: { kind: 'prepaid', payment, amount }, answer };
   }
   if (reserved !== undefined) {

@@ -3,7 +3,9 @@
  * `POST /x402/upload/unsigned` raw data that the service signs; both also under `/x402/data-item/…`, as older
  * clients call them. Without a payment they answer how to make one.
  */
+import { memberOf } from '../../formats/json.ts';
 import { settlementHeaders } from '../../formats/x402/facilitator.ts';
+import { HttpError } from '../../kernel/errors.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
 import type { PaymentClaim } from '../../payments/x402/claims.ts';
 import { parseAddress } from '../../wallets/address.ts';
@@ -71,12 +73,57 @@ export async function payForSession(
   return { totalBytes, paid: { reserved: await payment.settleSession(wallet, claim), claim } };
 }
 
-/** Prices and debits go by bytes, so a payment needs to know how many there will be. */
-function statedLength(request: Request, maxItemBytes: number): number {
-  const bytes = contentLength(request);
-  if (bytes === undefined) throw uploadErrors.lengthRequired();
-  if (bytes > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
-  return bytes;
+/** How many bytes come: exactly so many, or no more than that. */
+interface ExpectedBytes {
+  readonly exact: number | undefined;
+  readonly most: number;
+}
+
+/**
+ * Prices and debits go by bytes, so a payment needs to know how many there will be: the stated length, or for a body
+ * in chunks `?maxBytes=`, of which the price of those that came is taken.
+ */
+function expectedBytes(request: Request, maxItemBytes: number): ExpectedBytes {
+  const exact = contentLength(request);
+  const most = exact ?? maxBytesOf(request);
+  if (most === undefined) throw uploadErrors.lengthRequired();
+  if (most > maxItemBytes) throw uploadErrors.tooLarge(maxItemBytes);
+  return { exact, most };
+}
+
+function maxBytesOf({ query }: Request): number | undefined {
+  const text = memberOf(query, 'maxBytes');
+  if (text === undefined) return undefined;
+  if (typeof text !== 'string' || !/^[1-9][0-9]{0,14}$/.test(text)) {
+    throw new HttpError(400, 'maxBytes must be a number of bytes');
+  }
+  return Number(text);
+}
+
+/** The payment for an upload of so many bytes, given what is expected of the body. */
+async function readUploadPayment(
+  request: Request,
+  { payments }: X402UploadDeps,
+  { exact }: ExpectedBytes,
+  bytes: number,
+): Promise<UploadPayment> {
+  if (exact !== undefined) return payments.read(request, bytes).catch(throwTranslated);
+  const payment = await payments.readUpTo(request, bytes).catch(throwTranslated);
+  if (payment === undefined) throw uploadErrors.lengthRequired();
+  return payment;
+}
+
+/** A body in chunks ends with a refusal where it is longer than was said. */
+const bodyOf = (request: Request, { exact, most }: ExpectedBytes): AsyncIterable<Buffer> =>
+  exact === undefined ? noMoreThan(most, uploadBody(request)) : uploadBody(request);
+
+async function* noMoreThan(most: number, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let received = 0;
+  for await (const piece of body) {
+    received += piece.length;
+    if (received > most) throw uploadErrors.longerThanPaid(most);
+    yield piece;
+  }
 }
 
 /** Also for a payment that comes with `POST /tx`. */
@@ -86,11 +133,11 @@ export async function receiveSigned(
   deps: X402UploadDeps,
   token: string | undefined,
 ): Promise<Accepted> {
-  const bytes = statedLength(request, deps.maxItemBytes);
-  const payment = await deps.payments.read(request, bytes).catch(throwTranslated);
+  const expected = expectedBytes(request, deps.maxItemBytes);
+  const payment = await readUploadPayment(request, deps, expected, expected.most);
   const accepted = await deps.intake.receive({
-    body: uploadBody(request),
-    contentLength: bytes,
+    body: bodyOf(request, expected),
+    contentLength: expected.exact,
     paidBy: [],
     clientAddress: clientNetwork(request, deps.trustedProxies),
     token,
@@ -101,22 +148,22 @@ export async function receiveSigned(
 }
 
 async function receiveUnsigned(request: Request, reply: Reply, deps: X402UploadDeps): Promise<Accepted> {
-  const dataBytes = statedLength(request, deps.maxItemBytes);
+  const expected = expectedBytes(request, deps.maxItemBytes);
   const tags = readUserTags(request.headers['x-data-item-tags'], request.headers['content-type']);
-  const size = unsignedItemBytes(dataBytes, tags);
-  const payment = await deps.payments.read(request, size).catch(throwTranslated);
+  const payment = await readUploadPayment(request, deps, expected, unsignedItemBytes(expected.most, tags));
   // The service signs the item: whose upload it is, the payment says.
   deps.intake.refuseBlocked(payment.payer);
   const sink = new PayloadSink(deps.blobs, deps.disk);
-  const hash = deps.hashes.begin(dataBytes);
+  const hash = deps.hashes.begin(expected.exact);
   try {
-    await sink.makeRoom(dataBytes);
+    await sink.makeRoom(expected.exact);
     let received = 0;
-    for await (const piece of uploadBody(request)) {
+    for await (const piece of bodyOf(request, expected)) {
       received += piece.length;
       await writeHashed(sink, hash, piece);
     }
-    if (received !== dataBytes) throw uploadErrors.sizeMismatch();
+    if (received !== (expected.exact ?? received)) throw uploadErrors.sizeMismatch();
+    const size = unsignedItemBytes(received, tags);
     const admitted = await makeUnsignedItem(deps.dataKey, tags, payment.payer, await hash.digest());
     const stored = await findKept(deps.sql, admitted.id);
     if (stored !== undefined) await sink.abort();

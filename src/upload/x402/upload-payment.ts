@@ -5,7 +5,7 @@
  * and what nobody comes back for is given to the payer as credits.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { winc } from '../../credits/credits.ts';
+import { type Winc, winc } from '../../credits/credits.ts';
 import { lackFields } from '../../credits/lack.ts';
 import { noPayment, type PaymentProblem, paymentAnswer } from '../../formats/x402/answers.ts';
 import { x402Reasons } from '../../formats/x402/facilitator.ts';
@@ -16,6 +16,7 @@ import { X402NotTaken, X402Refused } from '../../payments/x402/errors.ts';
 import type {
   SettleRequest,
   SignedPayment,
+  X402OfferRequest,
   X402Payments,
   X402Quote,
   X402Receipt,
@@ -46,28 +47,59 @@ export class UploadPayments {
     return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined;
   }
 
-  async #quote(request: Request, bytes: number): Promise<X402Quote> {
+  async #priceOf(bytes: number): Promise<Winc> {
     const price = await this.#pricing.quoteBytes(bytes);
-    return this.#x402.offer({
-      product: `upload ${bytes}`,
-      // Nothing can be bought for nothing.
-      winc: price.winc > 0n ? price.winc : winc(1n),
+    // Nothing can be bought for nothing.
+    return price.winc > 0n ? price.winc : winc(1n);
+  }
+
+  async #quote(request: Request, bytes: number): Promise<X402Quote> {
+    return this.#x402.offer(await this.#asked(request, bytes, `upload ${bytes}`, `Upload of ${bytes} bytes`));
+  }
+
+  async #asked(
+    request: Request,
+    bytes: number,
+    product: string,
+    description: string,
+  ): Promise<X402OfferRequest> {
+    return {
+      product,
+      winc: await this.#priceOf(bytes),
       resource: `${originOf(request)}${request.url}`,
-      description: `Upload of ${bytes} bytes`,
+      description,
       mimeType: 'application/json',
       timeoutSeconds: timeouts.find(([size]) => bytes >= size)?.[1] ?? 300,
-    });
+    };
   }
 
   /** The payment of a request for so many bytes, checked by the facilitator; throws the 402 when there is none. */
   async read(request: Request, bytes: number): Promise<UploadPayment> {
+    return this.#read(request, await this.#quote(request, bytes), bytes);
+  }
+
+  /**
+   * The same for no more than so many bytes, of which the price is taken when they have come. Undefined where no such
+   * payment can be made here.
+   */
+  async readUpTo(request: Request, bytes: number): Promise<UploadPayment | undefined> {
+    const asked = await this.#asked(
+      request,
+      bytes,
+      `upload up to ${bytes}`,
+      `Upload of up to ${bytes} bytes; the price of those that come is taken`,
+    );
+    const quote = await this.#x402.offerUpTo(asked);
+    return quote && this.#read(request, quote, bytes);
+  }
+
+  async #read(request: Request, quote: X402Quote, bytes: number): Promise<UploadPayment> {
     const x402 = this.#x402;
-    const quote = await this.#quote(request, bytes);
     try {
       const payment = await x402.read(request.headers, quote);
       if (payment === undefined) throw refusal(x402, quote, noPayment);
       await x402.verify(payment);
-      return new UploadPayment(x402, quote, payment, bytes);
+      return new UploadPayment(x402, payment, bytes, (size) => this.#priceOf(size));
     } catch (error) {
       throw failure(x402, quote, error);
     }
@@ -84,17 +116,30 @@ export class UploadPayments {
 
 export class UploadPayment implements Prepaid {
   readonly #x402: X402Payments;
-  readonly #quote: X402Quote;
   readonly #payment: SignedPayment;
+  readonly #priceOf: (bytes: number) => Promise<Winc>;
   readonly bytes: number;
   /** Known once the payment was taken. */
   receipt: X402Receipt | undefined;
 
-  constructor(x402: X402Payments, quote: X402Quote, payment: SignedPayment, bytes: number) {
+  constructor(
+    x402: X402Payments,
+    payment: SignedPayment,
+    bytes: number,
+    priceOf: (bytes: number) => Promise<Winc>,
+  ) {
     this.#x402 = x402;
-    this.#quote = quote;
     this.#payment = payment;
+    this.#priceOf = priceOf;
     this.bytes = bytes;
+  }
+
+  get #quote(): X402Quote {
+    return this.#payment.quote;
+  }
+
+  covers(size: number): boolean {
+    return this.#quote.upTo === undefined ? size === this.bytes : size <= this.bytes;
   }
 
   get payer(): string {
@@ -107,8 +152,9 @@ export class UploadPayment implements Prepaid {
   }
 
   /** Takes the payment for an item; one that bought something else, or nothing that is left, is refused. */
-  settle(itemId: string): Promise<ReservedPayment> {
-    return this.#settle({ purpose: 'upload', reference: itemId }, ({ purchase }) => {
+  async settle(itemId: string, size: number): Promise<ReservedPayment> {
+    const reserve = this.#quote.upTo === undefined ? this.#quote.winc : await this.#priceOf(size);
+    return this.#settle({ purpose: 'upload', reference: itemId, reserve }, ({ purchase }) => {
       if (purchase?.state !== 'reserved' && purchase?.item !== itemId) {
         throw new X402Refused(x402Reasons.nonceUsed);
       }
@@ -120,6 +166,7 @@ export class UploadPayment implements Prepaid {
     return this.#settle({
       purpose: 'upload',
       reference: `multipart ${this.bytes}`,
+      reserve: this.#quote.winc,
       claim,
       ...(wallet && { wallet: { address: wallet.address, addressType: wallet.kind } }),
     });
@@ -132,7 +179,7 @@ export class UploadPayment implements Prepaid {
 
   async #settle(request: SettleRequest, check?: (receipt: X402Receipt) => void): Promise<ReservedPayment> {
     try {
-      const receipt = await this.#x402.settle(this.#payment, { ...request, reserve: this.#quote.winc });
+      const receipt = await this.#x402.settle(this.#payment, request);
       check?.(receipt);
       this.receipt = receipt;
       const { id, purchase } = receipt;

@@ -40,18 +40,14 @@ export function isSignedByHolder(
   signature: string,
   domain: TokenDomain,
 ): boolean {
-  return holderKey(transfer, signature, domain) !== undefined;
+  return holderKey(transferDigest(transfer, domain), signature, transfer.from) !== undefined;
 }
 
 /** The holder's uncompressed key, where it made the signature. */
-export function holderKey(
-  transfer: TransferAuthorization,
-  signature: string,
-  domain: TokenDomain,
-): Uint8Array | undefined {
+export function holderKey(digest: Uint8Array, signature: string, holder: string): Uint8Array | undefined {
   const bytes = Buffer.from(signature.slice(2), 'hex');
   if (bytes.length !== 65) return undefined;
-  const key = recoverEthereumKey(transferDigest(transfer, domain), bytes, { allowRawRecovery: true });
+  const key = recoverEthereumKey(digest, bytes, { allowRawRecovery: true });
   if (key === undefined) return undefined;
-  return ethereumAddress(key) === parseEthereumAddress(transfer.from.toLowerCase()) ? key : undefined;
+  return ethereumAddress(key) === parseEthereumAddress(holder.toLowerCase()) ? key : undefined;
 }

@@ -2,6 +2,7 @@
 import type { Place } from '../../app/location.ts';
 import { addCommands } from '../../app/palette.ts';
 import { notify } from '../../kit/notify.tsx';
+import { Tabbed } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { mineBlocks } from '../../services/local.ts';
 import { texts } from '../../texts.ts';
@@ -35,7 +36,7 @@ export default function LocalView({ place }: { readonly place: Place }) {
   const page = pages.find((known) => known === place.segments[1]) ?? 'network';
   const signature = place.segments[2];
   return (
-    <>
+    <Tabbed>
       <Tabs
         label={words.label}
         current={page}
@@ -49,7 +50,7 @@ export default function LocalView({ place }: { readonly place: Place }) {
       {page === 'solana' && signature === undefined && <Solana />}
       {page === 'solana' && signature !== undefined && <SolanaTransaction signature={signature} />}
       {page === 'mail' && <Mail />}
-    </>
+    </Tabbed>
   );
 }
 

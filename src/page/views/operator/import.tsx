@@ -12,6 +12,7 @@ import { Badge, Id, Time } from '../../kit/value.tsx';
 import { askGateway } from '../../services/operator/ask.ts';
 import type { BundleStatus, GatewayDebug, QueuedBundle } from '../../services/operator/gateway.ts';
 import { texts } from '../../texts.ts';
+import { CompletenessCard } from './completeness.tsx';
 import { FindForm } from './find-form.tsx';
 import { isId } from './ids.ts';
 import { Problems } from './problems.tsx';
@@ -37,6 +38,7 @@ export function ImportPage({ query }: { readonly query: URLSearchParams }) {
   return (
     <>
       <Loaded of={debug}>{(value) => <State debug={value} />}</Loaded>
+      <CompletenessCard />
       <Card title={words.stuckTitle}>
         <Loaded of={failed}>
           {(rows) => (
