@@ -19,7 +19,7 @@ import { inCredits } from '../amounts.ts';
 import { UsageError } from '../command.ts';
 import { askGateway } from '../deploy/shown-name.ts';
 import { joinedName, splitName } from '../names/name-text.ts';
-import { type Answer, NamesClient } from '../names/names-client.ts';
+import { type Answer, NamesClient, NamesRefused } from '../names/names-client.ts';
 import type { OwnerKey, PersonKey } from '../person-key.ts';
 import { ServiceClient } from '../service-client.ts';
 import { bytesItem, fileItem, type UploadItem } from '../upload/file-item.ts';
@@ -441,7 +441,10 @@ async function sendItem(uploads: UploadClient, item: UploadItem, reservation: Re
 }
 
 async function acted(reservation: Reservation, act: () => Promise<Answer>): Promise<Answer> {
-  const done = await act();
+  const done = await act().catch(async (error: unknown) => {
+    if (error instanceof NamesRefused && error.isForGood) await reservation.release();
+    throw error;
+  });
   await reservation.settle(BigInt(String(done.wincQty)));
   return done;
 }
