@@ -97,7 +97,6 @@ async function bundlingBench(): Promise<Measurement[]> {
       credits: createCredits({ sql }),
       wallet: testArweaveKey,
       metrics: createUploadMetrics(new Metrics(), {
-        gatewayListens: () => true,
         disk: { freeBytes: 0, reservedBytes: 0, isLow: false },
       }),
       log: createLogger({ level: 'warn', format: 'json', name: 'bench' }),

@@ -54,7 +54,7 @@ export const allowed: Record<string, string[]> = {
  * floors freely. What is not named stands on the top floor. `testing` files are not part of the program.
  */
 export const floors: Record<string, string[][]> = {
-  payments: [['newest.ts'], ['card', 'chain', 'x402']],
+  payments: [['newest.ts'], ['card', 'chain', 'x402'], ['returns']],
   events: [['migrations.ts', 'event-log.ts'], ['feed.ts']],
   credits: [['errors.ts'], ['credits.ts'], ['ledger', 'signatures']],
   payment: [
@@ -63,13 +63,13 @@ export const floors: Record<string, string[][]> = {
     ['gifts.ts'],
     ['bookkeeping.ts'],
     ['routes'],
-    ['card', 'chain', 'x402'],
+    ['card', 'chain', 'x402', 'returns'],
   ],
   names: [
     ['locks.ts', 'metrics.ts', 'settings.ts'],
     ['errors.ts', 'receipts.ts'],
     ['requests'],
-    ['prices'],
+    ['prices', 'changes.ts', 'where.ts'],
     ['chain'],
     ['actions'],
     ['cards'],
@@ -79,7 +79,7 @@ export const floors: Record<string, string[][]> = {
     ['errors.ts', 'metrics.ts', 'migrations.ts'],
     ['items', 'hashing', 'announcer'],
     ['bundler', 'intake'],
-    ['x402', 'multipart', 'proofs', 'reports'],
+    ['x402', 'multipart', 'proofs', 'reports', 'watcher'],
     ['routes'],
   ],
   gateway: [

@@ -1,8 +1,11 @@
 /** Winston in AR, and winc in credits: both have twelve decimals. */
 import { toText } from '../pricing/decimal.ts';
 
-const withTwelveDecimals = (units: bigint): string =>
-  toText({ digits: units, scale: 12 }).replace(/\.?0+$/, '');
+/** Of a decimal text, those at its end that say nothing. */
+export const withoutZeros = (text: string): string =>
+  text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+
+const withTwelveDecimals = (units: bigint): string => withoutZeros(toText({ digits: units, scale: 12 }));
 
 export const inAr = withTwelveDecimals;
 export const inCredits = withTwelveDecimals;

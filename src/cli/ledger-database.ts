@@ -7,6 +7,7 @@ import { creditsMigrations } from '../credits/migrations.ts';
 import { namesMigrations } from '../names/migrations.ts';
 import { paymentMigrations } from '../payment/migrations.ts';
 import { cardMigrations } from '../payments/card/migrations.ts';
+import { returnsMigrations } from '../payments/returns/migrations.ts';
 import { x402Migrations } from '../payments/x402/migrations.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import type { Migration, Sql, StorageLog } from '../storage/sql/sql.ts';
@@ -18,6 +19,7 @@ export const ledgerMigrations: readonly Migration[] = [
   ...paymentMigrations,
   ...cardMigrations,
   ...x402Migrations,
+  ...returnsMigrations,
   ...namesMigrations,
   ...uploadMigrations,
   ...worldMigrations,

@@ -52,6 +52,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Make an Arweave wallet, show its address and balance, fund it on the local network',
     load: async () => (await import('./commands/wallet.ts')).wallet,
   },
+  account: {
+    summary: 'Show an account by any form of its address, find a payment by its id, and how to top up',
+    load: async () => (await import('./commands/account.ts')).account,
+  },
   post: {
     summary: 'Store a file as a chain transaction of its own, paid in AR',
     load: async () => (await import('./commands/post.ts')).post,

@@ -17,6 +17,7 @@ import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-n
 import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
 import { type SharedLedger, shareLedger } from './stack/shared-ledger.ts';
+import { topUpPageOf } from './stack/top-up-page.ts';
 import { version } from './version.ts';
 
 /** For the table of addresses, in its order. */
@@ -104,6 +105,8 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
   const publicGatewayUrl = (): string =>
     baseOf(config.GATEWAY_URL) ?? (gateway.url || `http://${urlHost(config.HOST)}:${config.GATEWAY_PORT}`);
+  const topUpPage = (address: string): string =>
+    topUpPageOf(config, { console: webConsole.url, payment: payment.url }, address);
   const payment = atItsTurn(
     'payment',
     async () => {
@@ -113,6 +116,12 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         log: logOf('payment'),
         ledger: await ledger.open(),
         gatewayUrl: publicGatewayUrl(),
+        nameReaders: {
+          gateway: () => gateway.made,
+          router: () => router.made,
+          gatewayUrl: publicGatewayUrl,
+        },
+        topUpPage,
       });
     },
     // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
@@ -126,6 +135,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       ledger: await ledger.open(),
       gateway: { publicUrl: publicGatewayUrl(), adminUrl: gatewayUrl() },
       blocklist: moderation.listFor('upload'),
+      topUpPage,
     });
   });
   const router = atItsTurn('router', async () => {

@@ -215,7 +215,9 @@ export function createRedactor(environment: Environment): (text: string) => stri
   const found = new Map<string, string>();
   for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
     const set = environment[name]?.trim() ?? '';
-    if (variable.secret && set.length >= leastSecret) found.set(set, redacted);
+    for (const secret of variable.secretsIn(set)) {
+      if (secret.length >= leastSecret) found.set(secret, redacted);
+    }
     for (const address of urlsIn(set)) {
       const shown = variable.secret ? redacted : redactUrl(address);
       if (shown !== address) found.set(address, shown);

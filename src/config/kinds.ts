@@ -3,7 +3,14 @@
  * value is a sentence about what it should be, never a guess.
  */
 
-import { redacted, redactUrl, redactUrlList, redactUrlsInJson, redactUrlsInText } from './redact.ts';
+import {
+  membersOfJson,
+  redacted,
+  redactUrl,
+  redactUrlList,
+  redactUrlsInJson,
+  redactUrlsInText,
+} from './redact.ts';
 
 /** Which money and which chains the process deals with. */
 export const worldNames = ['local', 'testnet', 'public'] as const;
@@ -18,6 +25,8 @@ export interface Variable<T> {
   readonly secret: boolean;
   /** A value as it may be shown: without keys. */
   readonly show: (text: string) => string;
+  /** What of a value must appear nowhere, neither shown nor logged. */
+  readonly secretsIn: (text: string) => readonly string[];
   /** The default in worlds that have one of their own. */
   readonly inWorlds: Readonly<Partial<Record<WorldName, T>>>;
   /** Text forms of those. */
@@ -59,6 +68,7 @@ function variable<T>(
     defaultText,
     secret: false,
     show,
+    secretsIn: () => [],
     inWorlds,
     textInWorlds,
     parse,
@@ -75,6 +85,7 @@ export const secret = (options: { meaning: string }): Variable<string | undefine
   ...variable<string | undefined>('secret', { ...options, default: undefined }, (value) => value),
   secret: true,
   show: () => redacted,
+  secretsIn: (text) => [text],
 });
 
 export function integer<D extends number | undefined>(
@@ -158,8 +169,12 @@ export const urls = (options: Options<readonly string[]>): Variable<readonly str
     redactUrlList,
   );
 
-export const json = <T>(options: Options<T> & { check?: (value: unknown) => T }): Variable<T> =>
-  variable(
+/** `secrets`: names of members that are never shown. */
+export const json = <T>(
+  options: Options<T> & { check?: (value: unknown) => T; secrets?: readonly string[] },
+): Variable<T> => {
+  const { check, secrets = [] } = options;
+  const kind = variable(
     'json',
     options,
     (value) => {
@@ -169,11 +184,13 @@ export const json = <T>(options: Options<T> & { check?: (value: unknown) => T })
       } catch {
         throw new Error('must be JSON');
       }
-      return options.check === undefined ? (parsed as T) : options.check(parsed);
+      return check === undefined ? (parsed as T) : check(parsed);
     },
     (value) => JSON.stringify(value),
-    redactUrlsInJson,
+    (text) => redactUrlsInJson(text, secrets),
   );
+  return { ...kind, secretsIn: (text) => membersOfJson(text, secrets) };
+};
 
 function splitList(value: string): string[] {
   return value

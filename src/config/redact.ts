@@ -35,18 +35,34 @@ export function redactUrlList(text: string): string {
   return pieces.map((piece) => redactUrl(piece)).join(',');
 }
 
-/** Texts inside JSON: what may be a URL is treated as one. */
-export function redactUrlsInJson(text: string): string {
+/** Texts inside JSON: what may be a URL is treated as one, and members of the names in `secrets` are not shown at all. */
+export function redactUrlsInJson(text: string, secrets: readonly string[] = []): string {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch {
     // It was meant as JSON and cannot be read: it may hold anything.
-    return /["'{[:/@]/.test(text) ? redacted : redactUrl(text);
+    return secrets.length > 0 || /["'{[:/@]/.test(text) ? redacted : redactUrl(text);
   }
-  return JSON.stringify(parsed, (_name, value: unknown) =>
-    typeof value === 'string' && /[/@?=:]/.test(value) ? redactUrl(value) : value,
-  );
+  return JSON.stringify(parsed, (name, value: unknown) => {
+    if (secrets.includes(name)) return redacted;
+    return typeof value === 'string' && /[/@?=:]/.test(value) ? redactUrl(value) : value;
+  });
+}
+
+/** Texts that members of these names have anywhere in JSON; none where it cannot be read. */
+export function membersOfJson(text: string, names: readonly string[]): string[] {
+  const found: string[] = [];
+  if (names.length === 0) return found;
+  try {
+    JSON.parse(text, (name, value: unknown) => {
+      if (names.includes(name) && typeof value === 'string') found.push(value);
+      return value;
+    });
+  } catch {
+    return [];
+  }
+  return found;
 }
 
 function redactBehindScheme(rest: string): string {

@@ -7,12 +7,14 @@
  * balance when the approval is made and sits in the approval's own account until it is spent or returns.
  *
  * This file is the interface; `ledger/` implements it on SQL. It may call pricing, wallets and storage.
- * Addresses are normalised before they enter (wallets): this room compares them as they are.
+ * Addresses are normalised before they enter (wallets). Other forms of a wallet lead to its one account once they are
+ * known (`unite`), wherever an address is taken here.
  */
 import { type Static, Type } from 'typebox';
 import type { AppliedAdjustment, Winc } from '../pricing/pricing.ts';
 import type { SqlExecutor } from '../storage/sql/sql.ts';
 import { textOrNull } from '../storage/sql/typed-rows.ts';
+import type { AddressForms } from '../wallets/address-forms.ts';
 
 export { MAX_WINC, parseAmount, WINC_PER_CREDIT, type Winc, winc } from '../pricing/pricing.ts';
 export * from './errors.ts';
@@ -36,8 +38,8 @@ export type CreditReason = (typeof creditReasons)[number];
 export const clawbackReasons = ['chargeback', 'card_refund'] as const;
 export type ClawbackReason = (typeof clawbackReasons)[number];
 
-/** What was bought. */
-export const spendReasons = ['upload', 'arns_purchase_order', 'arns_action'] as const;
+/** What was bought, or that what was bought goes back to where it was paid from (`payments/returns`). */
+export const spendReasons = ['upload', 'arns_purchase_order', 'arns_action', 'payment_return'] as const;
 export type SpendReason = (typeof spendReasons)[number];
 
 /**
@@ -55,6 +57,7 @@ export const entryReasons = [
   'delegated_payment_approval',
   'delegated_payment_revoke',
   'delegated_payment_expired',
+  'account_united',
 ] as const;
 export type EntryReason = (typeof entryReasons)[number];
 
@@ -214,6 +217,26 @@ export interface Payment {
   readonly record: PaymentRecord;
 }
 
+/** What was spent on one day, less what came back. */
+export interface DaySpending {
+  /** `2026-01-31`, of UTC. */
+  readonly date: string;
+  readonly winc: Winc;
+  readonly uploads: Winc;
+  readonly names: Winc;
+  /** Of what the wallet lends. */
+  readonly byOthers: Winc;
+}
+
+/** Winc taken for something that is not certain yet. */
+export interface Hold {
+  readonly id: string;
+  readonly reason: SpendReason;
+  readonly amount: Winc;
+  /** Unix milliseconds. */
+  readonly since: number;
+}
+
 export interface Page<T> {
   readonly items: readonly T[];
   /** Hand it in as `before` for the next page; undefined on the last. */
@@ -267,6 +290,16 @@ export interface CreditChanges {
 
 export interface Credits extends CreditChanges {
   /**
+   * A key was seen: every form of its address leads to one account from now on, and what came under another form is on it.
+   * Nothing is written for a key of which the ledger knows nothing.
+   */
+  unite(forms: AddressForms): Promise<void>;
+  /** What the account of an address is called, and every form of the wallet that is known, that first. */
+  namesOf(address: string): Promise<readonly string[]>;
+  /** Unites what older versions kept apart, where the addresses alone tell it; answers how many accounts that concerned. */
+  uniteStored(): Promise<number>;
+
+  /**
    * The same changes inside a transaction of the caller's on the same database, so that what is bought and
    * what it costs are stored together: `sql.transaction(async (tx) => { …; await credits.within(tx).spend(…) })`.
    */
@@ -290,6 +323,14 @@ export interface Credits extends CreditChanges {
   payments(address: string, page: PageRequest): Promise<Page<Payment>>;
   /** Whether a payment was ever credited to the wallet: promo codes for new wallets ask. */
   hasPaid(executor: SqlExecutor, address: string): Promise<boolean>;
+
+  /** The last so many days, of UTC, on which a wallet spent; `complete` is false where there was too much to count. */
+  spendingByDay(
+    address: string,
+    days: number,
+  ): Promise<{ readonly days: readonly DaySpending[]; readonly complete: boolean }>;
+  /** What is reserved in the name of a wallet, the newest first, at most `limit`; `count` is of all. */
+  holds(address: string, limit: number): Promise<{ readonly holds: readonly Hold[]; readonly count: number }>;
 
   /** Winc that payments have brought, in all. */
   sold(): Promise<bigint>;

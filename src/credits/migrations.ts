@@ -73,6 +73,23 @@ export const creditsMigrations: readonly Migration[] = [
     id: 'credits-004-payments',
     up: `CREATE INDEX credits_entries_payments ON credits_entries (sequence) WHERE payment IS NOT NULL;`,
   },
+  {
+    id: 'credits-005-forms',
+    // A row with `same_as` is no account: its address is another form of that one's wallet.
+    up: `
+      ALTER TABLE credits_accounts ADD COLUMN same_as TEXT;
+      CREATE INDEX credits_accounts_forms ON credits_accounts (same_as) WHERE same_as IS NOT NULL;
+    `,
+  },
+  {
+    id: 'credits-006-spent',
+    up: `CREATE INDEX credits_spendings_held ON credits_spendings (signer) WHERE state = 'reserved';`,
+  },
+  {
+    // With the payments, what came into an account: see `ledger/lots.ts`.
+    id: 'credits-007-excess',
+    up: `CREATE INDEX credits_entries_excess ON credits_entries (account, sequence) WHERE reason = 'arns_excess_payment';`,
+  },
   ...signatureMigrations,
   ...eventMigrations,
 ];

@@ -86,6 +86,31 @@ export interface OpenMatters {
   readonly chainPayments: readonly FailedChainPayment[];
   /** Names that the service keeps because their payment went back. */
   readonly names: readonly KeptName[];
+  /** Returns that the operator has to send: `POST returns/{id}/settle`, `/retry` or `/refuse`. */
+  readonly returns: readonly ReturnSummary[];
+}
+
+/** A return of unused credits. */
+export interface ReturnSummary {
+  readonly id: string;
+  readonly kind: 'card' | 'chain' | 'x402';
+  /** `due`, `sent`, `by_hand`, `confirmed`, `failed` or `refused`. */
+  readonly state: string;
+  readonly payment: string;
+  /** Whose credits they were. */
+  readonly address: string;
+  readonly winc: string;
+  /** Base units of the token, or minor units of the currency of a card. */
+  readonly amount: string;
+  readonly token: string;
+  /** Of a chain payment its chain, of an x402 payment its network (CAIP-2). */
+  readonly chain: string | null;
+  /** The wallet that paid, or `card`. */
+  readonly recipient: string;
+  readonly transaction: string | null;
+  readonly reason: string | null;
+  readonly createdAt: number;
+  readonly changedAt: number;
 }
 
 export interface OwedRefund {
@@ -291,6 +316,8 @@ export interface BundleReport {
   readonly confirmationsNeeded: number;
   /** How often its chunks were given to the network. */
   readonly seedings: number;
+  /** Looks at it since it is permanent; null where it is not watched. */
+  readonly watch: null | BundleWatch;
   readonly createdAt: number;
   readonly postedAt: number | null;
   readonly seededAt: number | null;
@@ -299,6 +326,21 @@ export interface BundleReport {
   readonly stuck: boolean;
   /** One sentence: how far it is and what it waits for. */
   readonly why: string;
+}
+
+/** How a permanent bundle fares. */
+export interface BundleWatch {
+  readonly looks: number;
+  readonly lastAt: number | null;
+  /** Null: the time to watch it is over. */
+  readonly nextAt: number | null;
+  /** What is missing, in a sentence; null where all that was asked for was there. */
+  readonly damage: string | null;
+  readonly damagedSince: number | null;
+  /** Tries to mend it in a row that did not help. */
+  readonly tries: number;
+  /** Chunks that were given to the network again, in all. */
+  readonly chunksMended: number;
 }
 
 /** `GET items`: `{ items, next }`; also of `GET bundles/{plan}`: `{ bundle, items, next }`. */
@@ -316,7 +358,7 @@ export interface ItemSummary {
   /** Bundles that it was dropped with. */
   readonly failures: number;
   readonly failedReason: string | null;
-  /** Whether the gateway was told of it. */
+  /** Whether all gateways were told of it. */
   readonly announced: boolean;
 }
 
@@ -354,6 +396,9 @@ export interface ItemReport extends ItemSummary {
   /** Reads in a row that did not find its bytes. */
   readonly misses: number;
   readonly blocked: boolean;
+  /** Hosts of gateways: those that were told of it, and those that are still to be. */
+  readonly toldTo: readonly string[];
+  readonly waitingFor: readonly string[];
   readonly steps: readonly ItemStep[];
   /** One sentence: how far it is, and why it is not permanent yet. */
   readonly why: string;
@@ -364,8 +409,12 @@ export interface Announcements {
   /** Those that are told of new items; none where no gateway is configured. */
   readonly gateways: readonly {
     readonly url: string;
+    /** As receipts name it. */
+    readonly host: string;
     readonly listening: boolean;
     readonly waiting: number;
+    /** Items that it was never told of, because too many waited for it. */
+    readonly dropped: number;
     /** Calls that failed in a row. */
     readonly failures: number;
     readonly lastError: string | null;
@@ -375,5 +424,10 @@ export interface Announcements {
     readonly refused: number;
   }[];
   /** The oldest that wait. */
-  readonly items: readonly { readonly id: string; readonly receivedAt: number; readonly dueAt: number }[];
+  readonly items: readonly {
+    readonly id: string;
+    readonly receivedAt: number;
+    /** Hosts of those that were not told; empty where none was yet. */
+    readonly gateways: readonly string[];
+  }[];
 }

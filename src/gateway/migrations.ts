@@ -78,4 +78,15 @@ CREATE TABLE blocked_places (
 UPDATE bundles SET state = 'queued', holder = NULL, next_try_at = 0, retry_attempt_count = 0
 WHERE state = 'failed' AND last_error IN ('there are bytes after the last item', 'the size of an item is impossible');`,
   },
+  {
+    id: 'gateway-name-changes',
+    up: `
+CREATE TABLE name_changes (
+  change_id SERIAL_KEY,
+  name TEXT NOT NULL,
+  undername TEXT,
+  changed_at BIGINT NOT NULL
+);
+CREATE INDEX name_changes_at ON name_changes (changed_at);`,
+  },
 ];

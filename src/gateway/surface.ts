@@ -19,6 +19,7 @@ import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
 import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
+import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
@@ -81,6 +82,8 @@ export interface GatewaySurface extends Surface {
   readonly caughtUp: WritersPart['caughtUp'];
   /** Makes a transaction known that the node accepted, by its JSON: it is pending. */
   takeIn(transaction: unknown): Promise<void>;
+  /** For a name service of this process: what was remembered of these names is asked for again. */
+  namesChanged(changes: readonly NameChange[]): Promise<void>;
 }
 
 export function createGatewaySurface(config: Config, deps: GatewayDeps): GatewaySurface {
@@ -103,6 +106,9 @@ export function createGatewaySurface(config: Config, deps: GatewayDeps): Gateway
     },
     async takeIn(transaction) {
       await made?.takeIn(transaction);
+    },
+    async namesChanged(changes) {
+      await made?.content.nameChanges.tell(changes);
     },
   };
 }
@@ -166,6 +172,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
     ],
+    isShared: sharePort || config.DATABASE_URL !== undefined,
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
@@ -181,6 +188,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     adminKey: deps.adminKey,
     release: deps.release,
     parts: () => parts,
+    nameChanges: content.nameChanges,
     dropCopies,
     locateElsewhere: (id) => placeInRoot(bands, id),
     readPart: (id, part) => readPart(bytes, id, part),

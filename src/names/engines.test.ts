@@ -40,10 +40,17 @@ forEachEngine((_engine, open) => {
       await bench.names.reconcile();
       const status = await bench.get(`/arns/actions/${text(unsigned.body, 'nonce')}`);
       assert.equal(await bench.balance(payer), held - BigInt(text(status.body, 'keptWincQty')));
+      const first = { ...lease, name: 'owner-first', signOrder: 'owner-first' };
+      const late = await bench.create('buy-name', first, payer);
+      bench.ledger.skip(151);
+      const anew = await bench.sign(late.body, owner);
+      assert.equal(text(anew.body, 'status'), 'awaiting-signature', JSON.stringify(anew.body));
+      assert.equal(text((await bench.sign(anew.body, owner)).body, 'status'), 'completed');
+      assert.ok((await bench.registry.name('owner-first')).record);
       const poor = await bench.create('buy-name', lease, wallet('poor'));
       assert.equal(poor.status, 402);
       const names = await bench.get(`/arns/my-names/${owner.address}`);
-      assert.equal(at(names.body, 'names', 0, 'name'), 'engine-name');
+      assert.match(JSON.stringify(names.body), /"engine-name"/);
       assert.deepEqual((await bench.credits.selfCheck()).problems, []);
     } finally {
       await bench.stop();

@@ -3,6 +3,7 @@
  * `credits have been returned`, `expired and was refunded`, `Blockhash not found` decide what they do next.
  */
 import { InsufficientCredits } from '../credits/credits.ts';
+import { type Lack, lackHeaders, lackWords } from '../credits/lack.ts';
 import { type AnswerOptions, HttpError } from '../kernel/errors.ts';
 import { OracleUnavailable, PromoCodeRefused } from '../pricing/pricing.ts';
 import { isChainFailure } from '../registry/errors.ts';
@@ -31,6 +32,11 @@ export const invalidNonce = () =>
   answer(400, 'Invalid nonce parameter. Nonce must be a UUID for signed write actions');
 export const notYourToken = () =>
   answer(400, 'This ANT is held by the service: only its buyer may transfer it');
+export const unknownTokenProgram = (program: string) =>
+  answer(
+    400,
+    `The token of this name belongs to the program ${program}, which this service does not act on; nothing was charged`,
+  );
 export const notAnAnt = (processId: string) => answer(400, `processId ${processId} is not an ANT`);
 export const purchaseNotFound = () => answer(400, 'Purchase status not found');
 export const invalidParameters = () => answer(400, 'Invalid parameters');
@@ -45,7 +51,12 @@ export const ownerNonceRefused = () =>
   answer(401, 'Invalid or unbound signature for this action: x-owner-nonce must be a UUID');
 export const nonceReplayed = () => answer(401, 'Nonce already used — replay rejected');
 
-export const insufficientBalance = (address: string) => answer(402, `Insufficient balance for '${address}'`);
+/** Published clients look for the words before the colon. */
+export function insufficientBalance(address: string, lack?: Lack): NamesError {
+  const words = `Insufficient balance for '${address}'`;
+  if (lack === undefined) return answer(402, words);
+  return answer(402, `${words}: ${lackWords(lack)}`, { headers: lackHeaders(lack) });
+}
 
 export const unknownAction = (action: string) => answer(404, `Unknown action ${action}`);
 export const actionNotFound = () => answer(404, 'Action not found');

@@ -136,4 +136,11 @@ ALTER TABLE arns_action ADD COLUMN owner_signs BIGINT NOT NULL DEFAULT 0;
 CREATE TABLE arns_payer (payer TEXT PRIMARY KEY);
 `,
   },
+  {
+    // Whether the service's signatures stay here until the owner has signed.
+    id: 'names-007-owner-first',
+    up: `
+ALTER TABLE arns_action ADD COLUMN owner_first BIGINT NOT NULL DEFAULT 0;
+`,
+  },
 ];

@@ -1,5 +1,6 @@
 /** Puts names together: prices for everybody, actions and card purchases where the service has a key to act with. */
 import type { Credits } from '../credits/credits.ts';
+import type { TopUpPage } from '../credits/lack.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import { WakeableTask } from '../kernel/background/wakeable-task.ts';
 import type { App } from '../kernel/http/app.ts';
@@ -18,6 +19,7 @@ import { sponsorTokens } from './actions/sponsor.ts';
 import { CardPurchases } from './cards/purchases.ts';
 import { createBuilders, Planner } from './chain/plan.ts';
 import type { SolanaKey } from './chain/service-key.ts';
+import { ChangedNames, type NameListener } from './changes.ts';
 import { translateError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
@@ -29,8 +31,10 @@ import { arnsNamesRoutes } from './routes/arns-names.ts';
 import { arnsPriceRoute } from './routes/arns-price.ts';
 import { arnsPurchaseRoute } from './routes/arns-purchase.ts';
 import { arnsQuoteRoute } from './routes/arns-quote.ts';
+import { arnsWhereRoute } from './routes/arns-where.ts';
 import type { NamesContext } from './routes/context.ts';
 import { type NamesConfig, namesSettings } from './settings.ts';
+import { type KnownGateway, NameWhere } from './where.ts';
 
 export interface NamesDeps {
   readonly log: Logger;
@@ -38,6 +42,8 @@ export interface NamesDeps {
   /** The `ledger` database, with `namesMigrations`. */
   readonly sql: Sql;
   readonly credits: Credits;
+  /** Told to wallets that cannot pay. */
+  readonly topUpPage?: TopUpPage;
   readonly pricing: Pricing;
   /** Also watches the server that the routes are added to. */
   readonly signatures: RequestSignatures;
@@ -47,6 +53,10 @@ export interface NamesDeps {
   readonly key: SolanaKey | undefined;
   /** Without it names cannot be bought by card. */
   readonly cards?: CardPayments;
+  /** Gateways and routers of this operator, told of what is changed here. */
+  readonly listeners?: readonly NameListener[];
+  /** Gateways that are asked what they show, the operator's own first. */
+  readonly gateways?: () => readonly KnownGateway[];
   /** How long a request waits for the chain to say what became of a transaction. */
   readonly deliveryTimeoutMs?: number;
   /** Unix milliseconds. */
@@ -77,9 +87,18 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     microLamports: config.ARNS_UNIT_PRICE_MICROLAMPORTS,
     buyer: key?.address,
   });
+  const where = new NameWhere({ registry, gateways: deps.gateways ?? (() => []), now });
+  const changed = new ChangedNames({
+    registry,
+    listeners: deps.listeners ?? [],
+    log,
+    later: (work) => background.run(work),
+    forget: (name) => where.forget(name),
+  });
   const actions: ActionContext | undefined = key && {
     sql,
     credits: deps.credits,
+    topUpPage: deps.topUpPage,
     prices,
     chain,
     registry,
@@ -95,6 +114,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     },
     metrics,
     log,
+    changed,
     later: (work) => background.run(work),
     now,
   };
@@ -129,6 +149,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     signatures: deps.signatures,
     registry,
     history: createNameHistory(chain, registry.programs),
+    where,
     now,
     actions,
     cards,
@@ -144,6 +165,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     },
     async stop() {
       await background.stop();
+      await where.close();
       await actions?.locks.stop();
     },
     reconcile: () => reconcile(0),
@@ -163,6 +185,7 @@ function addRoutes(app: App, context: NamesContext): void {
   arnsQuoteRoute(app, context);
   arnsMyNamesRoute(app, context);
   arnsNamesRoutes(app, context);
+  arnsWhereRoute(app, context);
   arnsActionRoutes(app, context);
 }
 

@@ -80,6 +80,31 @@ async function crowd(benches: readonly NamesBench[], label: string, count = 10):
 }
 
 forEachEngine((_engine, open) => {
+  it('makes one new transaction and one purchase of an owner who signs first at two services at once', () =>
+    withServices(open, async (one, two) => {
+      const held = await one.balance(payer);
+      const body = { name: 'signed-at-two', ownerAddress: owner.address, type: 'lease', years: 1 };
+      const created = await one.create('buy-name', { ...body, signOrder: 'owner-first' }, payer);
+      one.ledger.skip(151);
+      const late = await Promise.all([one, two, one, two].map((bench) => bench.sign(created.body, owner)));
+      const anew = late.filter(({ status }) => status === 200);
+      assert.equal(anew.length, 1, JSON.stringify(late));
+      assert.ok(
+        late.every(({ status }) => status === 200 || status === 400),
+        'the old one is not taken again',
+      );
+      const [fresh] = anew;
+      const signed = await Promise.all([two, one, two].map((bench) => bench.sign(fresh?.body, owner)));
+      assert.deepEqual(
+        signed.map(({ status }) => status),
+        [200, 200, 200],
+        JSON.stringify(signed),
+      );
+      const { record } = await one.registry.name('signed-at-two');
+      assert.equal(record?.ant, text(fresh?.body, 'antId'));
+      assert.equal(await one.balance(payer), held - BigInt(text(created.body, 'wincQty')));
+    }));
+
   it('sells to ten buyers at once, the first of all, and when a page of its list is full or nearly so', async () => {
     await withServices(open, async (one, two) => {
       await crowd([one, two], 'first');

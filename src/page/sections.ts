@@ -20,7 +20,7 @@ export const sections: readonly Section[] = [
     roots: ['explorer', 'tx', 'block', 'address', 'tag', 'search'],
     load: () => import('./views/explorer/explorer.tsx'),
   },
-  { id: 'wallet', roots: ['wallet'], load: () => import('./views/wallet/wallet.tsx') },
+  { id: 'wallet', roots: ['wallet', 'account'], load: () => import('./views/wallet/wallet.tsx') },
   { id: 'upload', roots: ['upload'], load: () => import('./views/upload/upload.tsx') },
   { id: 'names', roots: ['names', 'name'], load: () => import('./views/names/names.tsx') },
   { id: 'operator', roots: ['operator'], load: () => import('./views/operator/operator.tsx') },

@@ -1,4 +1,5 @@
 /** How answers are written: amounts as exact integers, caching said on each. */
+import { lackHeaderNames } from '../credits/lack.ts';
 import type { Reply } from '../kernel/http/app.ts';
 import { WINC_PER_CREDIT } from '../pricing/pricing.ts';
 
@@ -24,6 +25,7 @@ export const paymentCors = {
     'payment-required',
     'payment-response',
     'retry-after',
+    ...lackHeaderNames,
   ],
 };
 

@@ -21,6 +21,7 @@ import type {
   LedgerEntry,
   LedgerLosses,
   OpenMatters,
+  ReturnSummary,
   WaitingGift,
 } from '../formats/admin-answers.ts';
 import { type Page, type PageRequest, writeCursor } from '../kernel/admin/paging.ts';
@@ -31,6 +32,9 @@ import {
   failedPayments,
   voidPayment,
 } from '../payments/chain/store.ts';
+import { checkReturns } from '../payments/returns/check.ts';
+import type { CreditReturn } from '../payments/returns/returns.ts';
+import { returnsByHand } from '../payments/returns/rows.ts';
 import { endByHand, unclearPayments } from '../payments/x402/by-hand.ts';
 import { parseDecimal, scaled } from '../pricing/decimal.ts';
 import type { Sql } from '../storage/sql/sql.ts';
@@ -83,9 +87,11 @@ export class Bookkeeping {
   async #check(): Promise<LedgerCheck> {
     const begun = performance.now();
     const { drift, losses, ...report } = await this.#deps.credits.selfCheck();
+    const returns = await checkReturns(this.#deps.sql);
     this.#last = {
       ...{ at: this.#now(), tookMs: Math.round(performance.now() - begun) },
       ...{ ...report, drift: drift.toString(), losses: losses.toString() },
+      ...{ ok: report.ok && returns.length === 0, problems: [...report.problems, ...returns] },
     };
     return this.#last;
   }
@@ -99,6 +105,7 @@ export class Bookkeeping {
       payments: payments.map((payment) => ({ ...payment, winc: payment.winc.toString() })),
       chainPayments: (await failedPayments(sql, shownAtOnce, this.#now())).map(failedChainPayment),
       names: await this.#keptNames(),
+      returns: (await returnsByHand(sql, shownAtOnce)).map(returnSummary),
     };
   }
 
@@ -189,6 +196,14 @@ export class Bookkeeping {
 
 const entryOf = ({ sequence, amount, reason, changeId, note, createdAt }: Entry): LedgerEntry => ({
   ...{ sequence, amount: amount.toString(), reason, changeId, note: note ?? null, createdAt },
+});
+
+export const returnSummary = (row: CreditReturn): ReturnSummary => ({
+  ...{ id: row.id, kind: row.kind, state: row.state, payment: row.payment, address: row.address },
+  ...{ winc: row.winc.toString(), amount: row.amount.toString(), token: row.token },
+  ...{ chain: row.chain ?? null, recipient: row.recipient },
+  ...{ transaction: row.reference ?? null, reason: row.reason ?? null },
+  ...{ createdAt: row.createdAt, changedAt: row.changedAt },
 });
 
 const failedChainPayment = (row: ChainPaymentRow): OpenMatters['chainPayments'][number] => ({

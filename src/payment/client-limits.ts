@@ -1,8 +1,8 @@
 /**
  * What strangers may have this service do for nothing, per client network. Only routes that cost more than a read are
  * limited: each card quote opens a session at the card provider, a refused x402 payment has asked a chain or the
- * facilitator, a gift redeemed in vain has taken a turn of the ledger, and the history or the list of somebody's names asks
- * a Solana node dozens of times. Whoever pays or redeems is not counted.
+ * facilitator, a gift redeemed in vain has taken a turn of the ledger, the history or the list of somebody's names asks
+ * a Solana node dozens of times, and where a name shows asks every gateway that is known. Whoever pays or redeems is not counted.
  */
 import type { Config } from '../config/config.ts';
 import type { ClientLimit } from '../kernel/http/limit-clients.ts';
@@ -30,6 +30,10 @@ export function paymentLimits(config: PaymentLimitsConfig): Readonly<Record<stri
     'chain-reading': {
       ...pace,
       refusal: 'Too many names were read from the chain for this network address',
+    },
+    'gateway-asking': {
+      ...pace,
+      refusal: 'Too many names were looked for at gateways for this network address',
     },
     redemption: {
       ...pace,

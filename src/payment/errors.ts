@@ -28,6 +28,7 @@ export const invalidPayingAddress = () => new HttpError(400, 'Invalid paying add
 export const invalidApprovedAddress = () => new HttpError(400, 'Invalid approved address');
 
 export const invalidLimit = () => new HttpError(400, 'Invalid limit: must be an integer from 1 to 100');
+export const invalidDays = () => new HttpError(400, 'Invalid days: must be an integer from 1 to 366');
 export const invalidCursor = () => new HttpError(400, 'Invalid cursor');
 
 export const missingTransactionId = () => new HttpError(400, 'Missing tx_id in request body');
@@ -72,6 +73,19 @@ export const providerUnavailable = (cause: unknown) =>
 /** Clients tell a service without cards by these words. */
 export const cardsDisabled = () => new HttpError(503, 'Fiat (Stripe) payments are disabled');
 export const webhookRefused = (cause: unknown) => new HttpError(400, 'Webhook Error!', { cause });
+
+export const signatureForAnotherService = () => new HttpError(401, 'The signature is for another service');
+export const signatureMustCover = () =>
+  new HttpError(
+    401,
+    'The signature must name this service (x-service-address), cover the request, and have a UUID as its nonce',
+  );
+export const signatureUsed = () => new HttpError(401, 'The signature was used before');
+export const invalidReturnAmount = () =>
+  new HttpError(400, 'Invalid amount - must be winc, a whole number above 0');
+const returnStatuses = { off: 403, unknown: 404, 'not-returnable': 409, amount: 400 } as const;
+export const returnRefused = (kind: keyof typeof returnStatuses, message: string) =>
+  new HttpError(returnStatuses[kind], message);
 
 export const invalidQuantity = () => new HttpError(400, 'Invalid quantity parameter');
 export const invalidAddressParameter = () => new HttpError(400, 'Invalid address parameter');

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
+import type { TopUpPage } from '../credits/lack.ts';
 import { readLosses } from '../credits/ledger/accounts.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import type { KeptName } from '../formats/admin-answers.ts';
@@ -18,11 +19,15 @@ import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
+import type { AcceptedToken } from '../payments/chain/chain.ts';
+import { createCreditReturns, returnRules } from '../payments/returns/credit-returns.ts';
+import { createWaysBack, type WaysWorld } from '../payments/returns/ways/ways.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { parseToken } from '../pricing/tokens.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { readInteger } from '../storage/sql/typed-rows.ts';
 import { normalizeAddress } from '../wallets/address.ts';
+import { formsOfAddress } from '../wallets/address-forms.ts';
 import { cacheMinute, paymentCors, sendJsonText } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
 import { Bookkeeping } from './bookkeeping.ts';
@@ -32,10 +37,15 @@ import { defaultCountries } from './countries.ts';
 import { tokenNotSupported } from './errors.ts';
 import type { Gifts } from './gifts.ts';
 import { type PaymentMetrics, paymentMetrics } from './metrics.ts';
+import { createReturnsPart, returnMetrics } from './returns/part.ts';
 import { answerFailures, translated } from './route-failures.ts';
+import { accountRoute } from './routes/account.ts';
 import { accountApprovalsRoutes, approvalsOfPair } from './routes/account-approvals.ts';
 import { accountFreeRoute, type FreeBytes } from './routes/account-free.ts';
+import { accountPaymentRoute } from './routes/account-payment.ts';
 import { accountPaymentsRoute } from './routes/account-payments.ts';
+import { returnTerms } from './routes/account-returns.ts';
+import { accountUseRoutes } from './routes/account-use.ts';
 import { adminLedgerRoutes } from './routes/admin/ledger.ts';
 import { adminPaymentsRoutes } from './routes/admin/payments.ts';
 import { accountBalanceRoutes, balanceRoutes } from './routes/balance.ts';
@@ -56,7 +66,11 @@ export interface PaymentDeps {
   readonly gifts: Gifts;
   /** Wallets that nothing is sold or given to; none unless given. */
   readonly refuses?: ((address: string) => boolean) | undefined;
+  /** Told to wallets that lack credits. */
+  readonly topUpPage?: TopUpPage | undefined;
   readonly chains: ChainWorld;
+  /** What returns of unused credits are sent with; without it none are made here. */
+  readonly waysBack?: Omit<WaysWorld, 'tokens' | keyof ChainWorld>;
   readonly version: string;
   /** What the operator's routes want. */
   readonly adminKey: string;
@@ -76,20 +90,22 @@ export interface PaymentDeps {
 
 const BODY_LIMIT = 1024 * 1024;
 const EXPIRE_APPROVALS_EVERY_MS = 60_000;
+/** The first run is the one that matters. */
+const UNITE_EVERY_MS = 60_000;
 
 export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface {
   return createSurface('payment', () => {
     const metrics = deps.metrics ?? new Metrics();
     const counters = paymentMetrics(metrics, deps.pricing, deps.credits);
-    const chain = createChainPart(config, {
-      ...deps,
-      tokens: acceptedTokens(config, deps.chains),
-      metrics: counters,
-    });
+    const tokens = acceptedTokens(config, deps.chains);
+    const chain = createChainPart(config, { ...deps, tokens, metrics: counters });
     const server = createServer(config, deps, metrics);
     const { sql, credits, names } = deps;
     const books = new Bookkeeping({ sql, credits, keptNames: names?.keptNames });
-    const parts: Part[] = [chain, ...(deps.parts ?? []), ledgerPart(config, deps, books, counters)];
+    const parts: Part[] = [
+      ...[chain, ...(deps.parts ?? []), ...returnsParts(config, deps, tokens, metrics)],
+      ledgerPart(config, deps, books, counters),
+    ];
     const { routes: adminRoutes, ...admin } = createAdmin({
       ...{ surface: 'payment', version: deps.version, config, key: deps.adminKey, log: deps.log },
       parts: () => parts,
@@ -105,14 +121,17 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
       parts,
       countries: config.SUPPORTED_COUNTRIES.length > 0 ? config.SUPPORTED_COUNTRIES : defaultCountries,
       isPlayMoney: config.WORLD === 'local',
+      proxies: config.TRUSTED_PROXY_COUNT,
       health: createHealth(config, () => parts),
-      freeBytes: deps.freeBytes ?? (async (address) => configuredFreeBytes(config, address)),
+      freeBytes:
+        deps.freeBytes ?? (async (address) => configuredFreeBytes(config, await credits.namesOf(address))),
       info: () => ({
         version: deps.version,
         addresses: chain.payments.addresses,
         gateway: deps.gateways[0] ?? '',
         gateways: deps.gateways,
         freeUploadLimitBytes: config.FREE_UPLOAD_LIMIT,
+        ...(config.RETURN_WINDOW_DAYS > 0 && { returns: returnTerms(returnRules(config)) }),
         boundSignatures: deps.signatures.requireBound ? 'required' : 'optional',
       }),
     };
@@ -121,6 +140,20 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
     server.mount((app) => rootRoutes(app, routes));
     return { server, parts };
   });
+}
+
+function returnsParts(
+  config: Config,
+  { sql, credits, log, auth, signatures, chains, waysBack }: PaymentDeps,
+  tokens: ReadonlyMap<string, AcceptedToken>,
+  metrics: Metrics,
+): Part[] {
+  if (waysBack === undefined) return [];
+  const { arweaveNodes, solanaRpcUrls = [], arioMint } = chains;
+  const ways = createWaysBack(config, { ...waysBack, tokens, arweaveNodes, solanaRpcUrls, arioMint });
+  const onMoved = returnMetrics(metrics, sql);
+  const returns = createCreditReturns(returnRules(config), { sql, credits, log, ways, onMoved });
+  return [createReturnsPart({ sql, returns, auth, signatures })];
 }
 
 /** What the ledger needs done from time to time. */
@@ -145,6 +178,12 @@ function ledgerPart(
         run: () => credits.expireApprovals(),
       }),
       createJob({
+        name: 'unite accounts',
+        everyMs: UNITE_EVERY_MS,
+        log,
+        run: () => credits.uniteStored(),
+      }),
+      createJob({
         name: 'check the ledger',
         everyMs: config.LEDGER_CHECK_INTERVAL_MS,
         log,
@@ -166,6 +205,7 @@ async function paymentFigures({ sql, names }: PaymentDeps, books: Bookkeeping): 
     refundsOwed: open.refunds.length,
     refundsGivenUp: open.refunds.filter(({ givenUp }) => givenUp).length,
     x402Unclear: open.payments.length,
+    returnsByHand: open.returns.length,
     chainPaymentsPending: await count("payment_chain_transactions WHERE state = 'pending'"),
     chainPaymentsFailed: open.chainPayments.length,
     giftsWaiting: (await books.gifts()).length,
@@ -176,8 +216,9 @@ async function paymentFigures({ sql, names }: PaymentDeps, books: Bookkeeping): 
 }
 
 /** Small items of everyone, or all items of listed wallets, are free without a limit per wallet. */
-function configuredFreeBytes(config: Config, address: string): null | 0 {
-  const listed = config.ALLOW_LISTED_ADDRESSES.some((one) => normalizeAddress(one) === address);
+function configuredFreeBytes(config: Config, names: readonly string[]): null | 0 {
+  const known = new Set(names.flatMap((name) => [name, ...formsOfAddress(name)]));
+  const listed = config.ALLOW_LISTED_ADDRESSES.some((one) => known.has(normalizeAddress(one) ?? one));
   return config.FREE_UPLOAD_LIMIT > 0 || listed ? null : 0;
 }
 
@@ -212,10 +253,12 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
 }
 
 export interface PaymentRoutesDeps
-  extends Pick<PaymentDeps, 'credits' | 'pricing' | 'auth' | 'gifts' | 'refuses'>,
+  extends Pick<PaymentDeps, 'sql' | 'credits' | 'pricing' | 'auth' | 'gifts' | 'refuses' | 'topUpPage'>,
     Required<Pick<PaymentDeps, 'parts' | 'freeBytes' | 'metrics'>> {
   /** The part whose routes are also answered at the root. */
-  readonly chain: Pick<ChainPart, 'routes'>;
+  readonly chain: Pick<ChainPart, 'routes' | 'payments'>;
+  /** How many proxies of ours are in front. */
+  readonly proxies: number;
   readonly countries: readonly string[];
   readonly info: () => ServiceInfo;
   readonly isPlayMoney: boolean;
@@ -228,8 +271,11 @@ export async function paymentRoutes(app: App, deps: PaymentRoutesDeps): Promise<
   priceRoutes(app, deps);
   ratesRoutes(app, deps);
   balanceRoutes(app, deps);
+  accountRoute(app, deps);
   accountApprovalsRoutes(app, deps.credits);
   accountPaymentsRoute(app, deps);
+  accountPaymentRoute(app, deps);
+  accountUseRoutes(app, deps);
   accountFreeRoute(app, deps.freeBytes);
   redeemRoute(app, deps);
   infoRoutes(app, deps.info);

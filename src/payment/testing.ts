@@ -13,8 +13,10 @@ import { limitClients } from '../kernel/http/limit-clients.ts';
 import { createLogger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { testServer } from '../kernel/testing.ts';
+import { cardMigrations } from '../payments/card/migrations.ts';
 import { ChainPayments } from '../payments/chain/chain-payments.ts';
 import { type FakeChains, fakeTokens, serviceWallets } from '../payments/chain/testing.ts';
+import { x402Migrations } from '../payments/x402/migrations.ts';
 import { configuredFees } from '../pricing/configured.ts';
 import type { RawRates } from '../pricing/rates/table.ts';
 import { staticRates } from '../pricing/rates/table.ts';
@@ -53,7 +55,12 @@ export type PaymentBench = Awaited<ReturnType<typeof paymentBench>>;
 
 export const jwtSecret = 'a secret of the tests';
 
-export const paymentBenchMigrations = [...creditsMigrations, ...paymentMigrations];
+export const paymentBenchMigrations = [
+  ...creditsMigrations,
+  ...paymentMigrations,
+  ...cardMigrations,
+  ...x402Migrations,
+];
 
 /** A database that is given is the caller's to close. */
 export async function paymentBench(environment: Record<string, string> = {}, given?: Sql) {
@@ -96,6 +103,7 @@ export async function paymentBench(environment: Record<string, string> = {}, giv
   });
   const signatures = new RequestSignatures({
     sql,
+    credits,
     service: serviceWallets.arweave,
     requireBound: config.REQUIRE_BOUND_SIGNATURES,
     now,
@@ -122,8 +130,9 @@ export async function paymentBench(environment: Record<string, string> = {}, giv
   const metrics = new Metrics();
   const log = createLogger({ name: 'payment', level: 'silent', format: 'json' });
   const server = testServer({ name: 'payment', log, metrics, admit: signatures.admit });
-  const chain = { name: 'chain', routes: (app: App) => reportTransactionRoute(app, payments) };
+  const chain = { name: 'chain', payments, routes: (app: App) => reportTransactionRoute(app, payments) };
   const routes: PaymentRoutesDeps = {
+    sql,
     credits,
     pricing,
     auth,
@@ -131,6 +140,8 @@ export async function paymentBench(environment: Record<string, string> = {}, giv
     metrics,
     countries: defaultCountries,
     isPlayMoney: true,
+    proxies: config.TRUSTED_PROXY_COUNT,
+    topUpPage: (address) => `http://pay/${address}`,
     health: { trouble: async () => undefined },
     freeBytes: async () => null,
     info: () => ({

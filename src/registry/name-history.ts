@@ -27,8 +27,13 @@ export interface NameStep {
 }
 
 export interface NameHistory {
-  /** Newest first; at most `maxEvents`. */
-  of(name: string, asset: SolanaAddress | undefined): Promise<NameEvent[]>;
+  /** Newest first; at most `maxEvents`. `token`: the name's, with the program that governs it. */
+  of(name: string, token: HistoryToken | undefined): Promise<NameEvent[]>;
+}
+
+interface HistoryToken {
+  readonly asset: SolanaAddress;
+  readonly program: SolanaAddress;
 }
 
 const maxEvents = 30;
@@ -36,42 +41,48 @@ const maxKeptTransactions = 2_000;
 
 export function createNameHistory(chain: NameChain, programs: NamePrograms): NameHistory {
   const arns = arnsAddresses(programs.arns);
-  const ant = antAddresses(programs.ant);
-  const kinds = new Map<SolanaAddress, readonly InstructionKind<object>[]>([
-    [programs.arns, Object.values(arnsInstructions) as InstructionKind<object>[]],
-    [programs.ant, Object.values(antInstructions) as InstructionKind<object>[]],
-  ]);
+  const arnsKinds = Object.values(arnsInstructions) as InstructionKind<object>[];
+  const antKinds = Object.values(antInstructions) as InstructionKind<object>[];
+  const kindsOf = (program: SolanaAddress | undefined, tokenProgram: SolanaAddress) => {
+    if (program === programs.arns) return arnsKinds;
+    return program === programs.ant || program === tokenProgram ? antKinds : [];
+  };
   /** A transaction never changes. */
   const known = new LRUCache<string, readonly NameStep[]>({ max: maxKeptTransactions });
 
-  async function stepsOf(signature: string): Promise<readonly NameStep[]> {
+  async function stepsOf(signature: string, tokenProgram: SolanaAddress): Promise<readonly NameStep[]> {
     const kept = known.get(signature);
     if (kept !== undefined) return kept;
     const wire = await chain.transaction(signature);
     if (wire === undefined) return [];
-    const steps = readSteps(wire);
+    const steps = readSteps(wire, tokenProgram);
     known.set(signature, steps);
     return steps;
   }
 
-  function readSteps(wire: Buffer): NameStep[] {
+  function readSteps(wire: Buffer, tokenProgram: SolanaAddress): NameStep[] {
     const { message } = parseTransaction(wire);
     return message.instructions.flatMap(({ programIndex, data }) => {
-      const program = message.keys[programIndex];
-      const kind = kinds
-        .get(program!)
-        ?.find(({ discriminator }) => discriminator.equals(data.subarray(0, 8)));
+      const kind = kindsOf(message.keys[programIndex], tokenProgram).find(({ discriminator }) =>
+        discriminator.equals(data.subarray(0, 8)),
+      );
       return kind === undefined ? [] : [{ instruction: kind.name, values: valuesOf(kind, data.subarray(8)) }];
     });
   }
 
   return {
-    async of(name, asset) {
-      const places = [arns.record(name).address, ...(asset === undefined ? [] : [ant.config(asset).address])];
+    async of(name, token) {
+      const places = [arns.record(name).address];
+      if (token !== undefined) places.push(antAddresses(token.program).config(token.asset).address);
       const lists = await Promise.all(places.map((place) => chain.transactionsOf(place, maxEvents)));
       const once = new Map<string, PastTransaction>(lists.flat().map((past) => [past.signature, past]));
       const newest = [...once.values()].sort((a, b) => b.slot - a.slot).slice(0, maxEvents);
-      return Promise.all(newest.map(async (past) => ({ ...past, steps: await stepsOf(past.signature) })));
+      return Promise.all(
+        newest.map(async (past) => ({
+          ...past,
+          steps: await stepsOf(past.signature, token?.program ?? programs.ant),
+        })),
+      );
     },
   };
 }

@@ -19,6 +19,7 @@ import {
   arnsAddresses,
   arnsConfig,
   arnsRecord,
+  arnsRecordAntOffset,
   type DemandFactor,
   demandFactor,
   type ReservedName,
@@ -28,7 +29,7 @@ import {
 } from '../formats/solana/accounts-arns.ts';
 import { addressBytes, type SolanaAddress } from '../formats/solana/address.ts';
 import type { AccountKind } from '../formats/solana/anchor.ts';
-import { coreAssetOwner } from '../formats/solana/core-asset.ts';
+import { antProgramOf, coreAssetOwner } from '../formats/solana/core-asset.ts';
 import { gracePeriodSeconds } from '../formats/solana/name-prices.ts';
 import { isArnsName, isUndername, protocolIpfs, rootUndername } from '../formats/solana/name-rules.ts';
 import { coreProgram, type NamePrograms } from '../formats/solana/programs.ts';
@@ -46,6 +47,8 @@ export interface AntState {
   readonly asset: SolanaAddress;
   /** The holder of the asset: the only truth about who owns the name. */
   readonly owner: SolanaAddress;
+  /** The program that governs the token, by the token's own word. */
+  readonly program: SolanaAddress;
   readonly config: AntConfig;
   /** Those named by the present owner; empty when the asset changed hands since. */
   readonly controllers: readonly SolanaAddress[];
@@ -62,6 +65,8 @@ export interface ResolvedName {
   readonly name: string;
   readonly undername: string;
   readonly antId: SolanaAddress;
+  /** The program that governs the token. */
+  readonly antProgram: SolanaAddress;
   readonly target: string;
   readonly protocol: 'arweave' | 'ipfs';
   readonly ttlSeconds: number;
@@ -70,6 +75,14 @@ export interface ResolvedName {
   readonly recordIndex: number;
   /** Unix seconds when the name stops resolving; undefined for a permanent one. */
   readonly expiresAt: number | undefined;
+}
+
+/** What was read of a token: its asset, and accounts of the program that governs it. */
+interface TokenAccounts {
+  readonly asset: SolanaAddress;
+  readonly program: SolanaAddress;
+  readonly account: ChainAccount | undefined;
+  readonly accounts: readonly (ChainAccount | undefined)[];
 }
 
 export interface OwnedName {
@@ -82,8 +95,6 @@ const maxListPages = 16;
 
 export interface NameRegistry {
   readonly programs: NamePrograms;
-  /** The program that governs tokens, as gateways announce it. */
-  readonly antProgram: SolanaAddress;
   config(): Promise<ArnsConfig>;
   demand(): Promise<DemandFactor>;
   name(name: string): Promise<NameState>;
@@ -92,6 +103,8 @@ export interface NameRegistry {
   antRecord(asset: SolanaAddress, undername: string): Promise<AntRecordState | undefined>;
   record(asset: SolanaAddress, undername: string): Promise<AntRecord | undefined>;
   metadata(asset: SolanaAddress, undername: string): Promise<AntRecordMetadata | undefined>;
+  /** The program that governs a token: the one it names, else the configured one. */
+  antProgram(asset: SolanaAddress): Promise<SolanaAddress>;
   records(asset: SolanaAddress): Promise<AntRecord[]>;
   /** Of all records of a token that have any. */
   allMetadata(asset: SolanaAddress): Promise<AntRecordMetadata[]>;
@@ -100,6 +113,8 @@ export interface NameRegistry {
    * its name: at most `maxOwned`.
    */
   ownedNames(user: SolanaAddress): Promise<OwnedName[]>;
+  /** Registered names that have this token. */
+  namesOf(asset: SolanaAddress): Promise<string[]>;
   /** Every registered name, in order of name. */
   names(): Promise<ArnsRecord[]>;
   /**
@@ -116,7 +131,6 @@ export function createNameRegistry(
   now: () => number = () => Math.floor(Date.now() / 1000),
 ): NameRegistry {
   const arns = arnsAddresses(programs.arns);
-  const ant = antAddresses(programs.ant);
 
   function decoded<T>(
     kind: AccountKind<T>,
@@ -145,46 +159,76 @@ export function createNameRegistry(
     return value;
   }
 
-  const antPlaces = (asset: SolanaAddress) => [
-    asset,
-    ant.config(asset).address,
-    ant.controllers(asset).address,
-  ];
+  const antPlaces = (program: SolanaAddress, asset: SolanaAddress) => {
+    const at = antAddresses(program);
+    return [at.config(asset).address, at.controllers(asset).address];
+  };
 
-  function toAnt(
+  const programOf = (asset: ChainAccount | undefined): SolanaAddress =>
+    (asset?.owner === coreProgram ? antProgramOf(asset.data) : undefined) ?? programs.ant;
+
+  /**
+   * Accounts of a token, as of one moment. They are where its program derives them, which is the configured one almost
+   * always: so they are read with the asset, and again where that names another.
+   */
+  async function ofToken(
     asset: SolanaAddress,
-    [account, config, controllers]: readonly (ChainAccount | undefined)[],
-  ): AntState | undefined {
+    places: (program: SolanaAddress) => readonly SolanaAddress[],
+  ): Promise<TokenAccounts> {
+    let program = programs.ant;
+    for (let turn = 1; ; turn += 1) {
+      const [account, ...accounts] = await chain.accounts([asset, ...places(program)]);
+      const named = programOf(account);
+      if (named === program || turn === 3) return { asset, program: named, account, accounts };
+      program = named;
+    }
+  }
+
+  function toAnt({ asset, program, account, accounts }: TokenAccounts): AntState | undefined {
+    const [config, controllers] = accounts;
     if (account === undefined || account.owner !== coreProgram || account.data[0] !== 1) return undefined;
-    const state = decoded(antConfig, programs.ant, config);
-    const list: AntControllers | undefined = decoded(antControllers, programs.ant, controllers);
+    const state = decoded(antConfig, program, config);
+    const list: AntControllers | undefined = decoded(antControllers, program, controllers);
     if (state === undefined || list === undefined) return undefined;
     const owner = coreAssetOwner(account.data);
     return {
       asset,
       owner,
+      program,
       config: state,
       controllers: state.lastKnownOwner === owner ? list.controllers : [],
     };
   }
 
-  /** The tokens that a user's own list has as owned; it may be behind the tokens themselves. */
+  /** The tokens that a user's own lists have as owned; they may be behind the tokens themselves. */
   async function listedAssets(user: SolanaAddress): Promise<SolanaAddress[]> {
-    const head = decoded(aclConfig, programs.ant, await chain.account(ant.aclConfig(user).address));
+    const lists = [programs.ant, ...(programs.otherAnts ?? [])].map((program) => listedIn(program, user));
+    return [...new Set((await Promise.all(lists)).flat())].slice(0, maxOwned);
+  }
+
+  async function listedIn(program: SolanaAddress, user: SolanaAddress): Promise<SolanaAddress[]> {
+    const at = antAddresses(program);
+    const head = decoded(aclConfig, program, await chain.account(at.aclConfig(user).address));
     if (head === undefined) return [];
     const pages = Math.min(Number(head.pageCount), maxListPages);
-    const places = Array.from({ length: pages }, (_, page) => ant.aclPage(user, BigInt(page)).address);
-    const assets = new Set<SolanaAddress>();
-    for (const account of await chain.accounts(places)) {
-      const page = decoded(aclPage, programs.ant, account);
-      for (const { asset, role } of page?.entries ?? []) if (role === 'owner') assets.add(asset);
-    }
-    return [...assets].slice(0, maxOwned);
+    const places = Array.from({ length: pages }, (_, page) => at.aclPage(user, BigInt(page)).address);
+    const found = await chain.accounts(places);
+    return found.flatMap((account) =>
+      (decoded(aclPage, program, account)?.entries ?? []).flatMap(({ asset, role }) =>
+        role === 'owner' ? [asset] : [],
+      ),
+    );
+  }
+
+  const ofMint = (asset: SolanaAddress) => ({ offset: antMintOffset, bytes: addressBytes(asset) });
+
+  async function tokenRecord(asset: SolanaAddress, undername: string) {
+    const token = await ofToken(asset, (program) => [antAddresses(program).record(asset, undername).address]);
+    return { program: token.program, record: decoded(antRecord, token.program, token.accounts[0]) };
   }
 
   const registry: NameRegistry = {
     programs,
-    antProgram: programs.ant,
     config: () => needed(arnsConfig, arns.config().address),
     demand: () => needed(demandFactor, arns.demandFactor().address),
 
@@ -199,35 +243,47 @@ export function createNameRegistry(
     },
 
     async ant(asset) {
-      return toAnt(asset, await chain.accounts(antPlaces(asset)));
+      return toAnt(await ofToken(asset, (program) => antPlaces(program, asset)));
     },
 
     async antRecord(asset, undername) {
-      const places = [ant.record(asset, undername).address, ant.metadata(asset, undername).address];
-      const [record, metadata, ...parts] = await chain.accounts([...places, ...antPlaces(asset)]);
-      const state = toAnt(asset, parts);
+      const token = await ofToken(asset, (program) => {
+        const at = antAddresses(program);
+        const places = [at.record(asset, undername).address, at.metadata(asset, undername).address];
+        return [...antPlaces(program, asset), ...places];
+      });
+      const state = toAnt(token);
+      const [record, metadata] = token.accounts.slice(2);
       return (
         state && {
           ant: state,
-          record: decoded(antRecord, programs.ant, record),
-          metadata: decoded(antRecordMetadata, programs.ant, metadata),
+          record: decoded(antRecord, token.program, record),
+          metadata: decoded(antRecordMetadata, token.program, metadata),
         }
       );
     },
 
     async record(asset, undername) {
-      return decoded(antRecord, programs.ant, await chain.account(ant.record(asset, undername).address));
+      return (await tokenRecord(asset, undername)).record;
     },
 
     async metadata(asset, undername) {
-      const { address } = ant.metadata(asset, undername);
-      return decoded(antRecordMetadata, programs.ant, await chain.account(address));
+      const places = (program: SolanaAddress) => [antAddresses(program).metadata(asset, undername).address];
+      const { program, accounts } = await ofToken(asset, places);
+      return decoded(antRecordMetadata, program, accounts[0]);
     },
 
-    records: (asset) => all(antRecord, programs.ant, { offset: antMintOffset, bytes: addressBytes(asset) }),
+    async antProgram(asset) {
+      return programOf(await chain.account(asset));
+    },
 
-    allMetadata: (asset) =>
-      all(antRecordMetadata, programs.ant, { offset: antMintOffset, bytes: addressBytes(asset) }),
+    async records(asset) {
+      return all(antRecord, await registry.antProgram(asset), ofMint(asset));
+    },
+
+    async allMetadata(asset) {
+      return all(antRecordMetadata, await registry.antProgram(asset), ofMint(asset));
+    },
 
     async ownedNames(user) {
       const assets = await listedAssets(user);
@@ -242,6 +298,11 @@ export function createNameRegistry(
       });
     },
 
+    async namesOf(asset) {
+      const where = { offset: arnsRecordAntOffset, bytes: addressBytes(asset) };
+      return (await all(arnsRecord, programs.arns, where)).map(({ name }) => name);
+    },
+
     async names() {
       const found = await all(arnsRecord, programs.arns);
       return found.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -254,17 +315,19 @@ export function createNameRegistry(
       if (record === undefined) return undefined;
       const expiresAt = record.end === undefined ? undefined : record.end + gracePeriodSeconds;
       if (expiresAt !== undefined && expiresAt < now()) return undefined;
-      const target = await registry.record(record.ant, undername);
+      const { program, record: target } = await tokenRecord(record.ant, undername);
       if (target === undefined) return undefined;
+      const index = async () => indexOf(await all(antRecord, program, ofMint(record.ant)), undername);
       return {
         name,
         undername,
         antId: record.ant,
+        antProgram: program,
         target: target.target,
         protocol: target.targetProtocol === protocolIpfs ? 'ipfs' : 'arweave',
         ttlSeconds: target.ttlSeconds,
         undernameLimit: record.undernameLimit,
-        recordIndex: undername === rootUndername ? 0 : indexOf(await registry.records(record.ant), undername),
+        recordIndex: undername === rootUndername ? 0 : await index(),
         expiresAt,
       };
     },

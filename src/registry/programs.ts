@@ -6,10 +6,19 @@ import { StartupError } from '../kernel/errors.ts';
 
 type ProgramConfig = Pick<
   Config,
-  'ARNS_PROGRAM_CLUSTER' | 'ARNS_PROGRAM_ID' | 'ANT_PROGRAM_ID' | 'ARNS_TOKEN_MINT'
+  'ARNS_PROGRAM_CLUSTER' | 'ARNS_PROGRAM_ID' | 'ANT_PROGRAM_ID' | 'ARNS_TOKEN_MINT' | 'ANT_PROGRAMS_TRUSTED'
 >;
 
 export function configuredPrograms(config: ProgramConfig): NamePrograms {
+  return { ...clusterPrograms(config), otherAnts: config.ANT_PROGRAMS_TRUSTED.map(trusted) };
+}
+
+function trusted(text: string): SolanaAddress {
+  if (!isSolanaAddress(text)) throw new StartupError('ANT_PROGRAMS_TRUSTED must be Solana addresses');
+  return text;
+}
+
+function clusterPrograms(config: ProgramConfig): NamePrograms {
   const cluster = config.ARNS_PROGRAM_CLUSTER;
   // The local ledger has the programs where mainnet has them, so that published clients find them.
   if (cluster === 'local') return namePrograms.mainnet;

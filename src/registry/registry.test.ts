@@ -4,7 +4,14 @@ import { after, before, test } from 'node:test';
 import { antBuilder } from '../formats/solana/instructions-ant.ts';
 import { namePrograms } from '../formats/solana/programs.ts';
 import { memo, transferLamports } from '../formats/solana/system.ts';
-import { registerName, signatureOf, signed, TestLedger, wallet } from '../localnet/solana/testing.ts';
+import {
+  registerName,
+  secondAntProgram,
+  signatureOf,
+  signed,
+  TestLedger,
+  wallet,
+} from '../localnet/solana/testing.ts';
 import { createNameChain, type NameChain } from './chain.ts';
 import { ChainRefused, ChainUnavailable } from './errors.ts';
 import { createNameRegistry, indexOf, type NameRegistry } from './name-registry.ts';
@@ -46,6 +53,7 @@ test('a registered name resolves to its target, an unknown one to nothing', asyn
     name: 'resolve-me',
     undername: '@',
     antId: asset.address,
+    antProgram: programs.ant,
     target,
     protocol: 'arweave',
     ttlSeconds: 900,
@@ -74,6 +82,30 @@ test('a registered name resolves to its target, an unknown one to nothing', asyn
     (await registry.names()).map(({ name }) => name),
     ['resolve-me'],
   );
+});
+
+test('a token of another program is read where that program keeps it', async () => {
+  const second = { ...programs, ant: secondAntProgram };
+  const asset = await registerName(ledger, service, owner, 'second-program', target, second);
+  const found = await registry.resolve('second-program');
+  assert.deepEqual([found?.target, found?.antProgram], [target, secondAntProgram]);
+  await ledger.send(
+    [antBuilder(second).setRecord(asset.address, service.address, record('docs', undefined))],
+    service,
+  );
+  const docs = await registry.resolve('second-program', 'docs');
+  assert.deepEqual([docs?.target, docs?.recordIndex], [target, 1]);
+  const token = await registry.ant(asset.address);
+  assert.deepEqual([token?.owner, token?.program], [owner.address, secondAntProgram]);
+  const state = await registry.antRecord(asset.address, 'docs');
+  assert.deepEqual([state?.ant.program, state?.record?.target], [secondAntProgram, target]);
+  assert.equal((await registry.records(asset.address)).length, 2);
+  assert.deepEqual(await registry.namesOf(asset.address), ['second-program']);
+  // A list of owned tokens is kept by each program: only those that are trusted are asked for theirs.
+  const owned = async (from: NameRegistry) =>
+    (await from.ownedNames(owner.address)).some(({ record: { name } }) => name === 'second-program');
+  const trusting = createNameRegistry(chain, { ...programs, otherAnts: [secondAntProgram] });
+  assert.deepEqual([await owned(registry), await owned(trusting)], [false, true]);
 });
 
 test('a name and its token are read with everything that decides about them', async () => {
@@ -182,8 +214,14 @@ test('the programs are those of the configured cluster', () => {
     ARNS_PROGRAM_ID: programs.arns,
     ANT_PROGRAM_ID: programs.ant,
     ARNS_TOKEN_MINT: programs.mint,
+    ANT_PROGRAMS_TRUSTED: [secondAntProgram],
   } as const;
-  assert.deepEqual(configuredPrograms(config), { ...programs });
-  assert.equal(configuredPrograms({ ...config, ARNS_PROGRAM_CLUSTER: 'devnet' }), namePrograms.devnet);
+  const otherAnts = [secondAntProgram];
+  assert.deepEqual(configuredPrograms(config), { ...programs, otherAnts });
+  assert.deepEqual(configuredPrograms({ ...config, ARNS_PROGRAM_CLUSTER: 'devnet' }), {
+    ...namePrograms.devnet,
+    otherAnts,
+  });
+  assert.throws(() => configuredPrograms({ ...config, ANT_PROGRAMS_TRUSTED: ['x'] }), /ANT_PROGRAMS_TRUSTED/);
   assert.throws(() => configuredPrograms({ ...config, ANT_PROGRAM_ID: 'nowhere' }), /ANT_PROGRAM_ID/);
 });

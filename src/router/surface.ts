@@ -20,12 +20,13 @@ import { addGauges, createRouterMetrics } from './metrics.ts';
 import type { Moderation } from './moderation/block-content.ts';
 import { Blocklist } from './moderation/blocklist.ts';
 import { PlaceFinder } from './moderation/place-finder.ts';
-import { NameResolver } from './names/resolver.ts';
+import { type NameChange, NameResolver } from './names/resolver.ts';
 import { ChainProxy } from './routes/chain.ts';
 import { contentRoutes } from './routes/content.ts';
 import { guardRoutes, healthRoutes, type RouterHealth } from './routes/health.ts';
 import { infoRoutes, metricsRoute, type Reached, routerInfo } from './routes/info.ts';
 import { moderationRoutes } from './routes/moderation.ts';
+import { nameChangesRoute } from './routes/name-changes.ts';
 import { statsRoutes } from './routes/stats.ts';
 import { type RouterSettings, routerSettings } from './settings.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
@@ -42,14 +43,22 @@ export interface RouterDeps {
 export interface RouterSurface extends Surface {
   /** The operator's page; undefined where it is off. */
   readonly adminUrl: string | undefined;
+  /** For a name service of this process: what was remembered of these names is asked for again. */
+  namesChanged(changes: readonly NameChange[]): void;
+  /** Origins of the gateways that it knows; `foreign` are those of a list that others make. */
+  gateways(): readonly KnownGateway[];
+}
+
+export interface KnownGateway {
+  readonly origin: string;
+  readonly foreign: boolean;
 }
 
 export function createRouterSurface(config: Config, deps: RouterDeps): RouterSurface {
   const settings = routerSettings(config, deps.localGatewayUrl);
-  let admin: AdminPart | undefined;
+  let made: Router | undefined;
   const surface = createSurface('router', async () => {
-    const made = await makeRouter(settings, deps);
-    admin = made.admin;
+    made = await makeRouter(settings, deps);
     return made;
   });
   return {
@@ -58,19 +67,26 @@ export function createRouterSurface(config: Config, deps: RouterDeps): RouterSur
       return surface.url;
     },
     get adminUrl() {
-      return admin?.url;
+      return made?.admin?.url;
     },
+    namesChanged(changes) {
+      for (const change of changes) made?.names.changed(change);
+    },
+    gateways: () => made?.gateways() ?? [],
   };
 }
 
 interface Router extends SurfaceParts {
   readonly admin: AdminPart | undefined;
+  readonly names: NameResolver;
+  readonly gateways: RouterSurface['gateways'];
 }
 
 async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<Router> {
   const { log, version } = deps;
   const { config } = settings;
   const registry = new Metrics();
+  const isOwn = ownGateways(config, deps.localGatewayUrl);
   const metrics = createRouterMetrics(registry, config.ROUTING_STRATEGY);
   const telemetry = createTelemetry(config, settings.telemetryPath, log);
   const gateways = createGatewaysPart({
@@ -83,13 +99,14 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
     },
     onFirstPick: metrics.firstPick,
     onHedge: metrics.hedge,
-    isOwn: ownGateways(config, deps.localGatewayUrl),
+    isOwn,
     log,
   });
   const proven = new ProvenStore(settings.cachePath, log);
   const names = new NameResolver({
     verifiers: () => gateways.gateways.verification,
     rules: { threshold: settings.consensusThreshold, unanimous: config.ARNS_REQUIRE_UNANIMITY },
+    isOwn,
     maxTtlMs: config.ARNS_CACHE_TTL_MS,
     log,
     onBallot: (gateway, agreed) => {
@@ -141,7 +158,7 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
   };
   const disk = content.disk;
   addGauges(metrics, { health, names, disk, blocklist, telemetry });
-  const parts = { ...shared, registry, health, content, moderation };
+  const parts = { ...shared, registry, health, content, moderation, names };
   const admin = config.ADMIN_UI_ENABLED
     ? createAdminPart({
         ...parts,
@@ -154,7 +171,13 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
       })
     : undefined;
   const started = [blocklist, proven, content, telemetry, gateways, places, readiness, admin];
-  return { server: createServer(parts), parts: started.filter((part) => part !== undefined), admin };
+  return {
+    server: createServer(parts),
+    parts: started.filter((part) => part !== undefined),
+    admin,
+    names,
+    gateways: () => gateways.gateways.all.map(({ origin, isForeign }) => ({ origin, foreign: isForeign })),
+  };
 }
 
 interface ServerParts extends Pick<ContentDeps, 'settings' | 'gateways' | 'telemetry' | 'metrics' | 'log'> {
@@ -162,6 +185,7 @@ interface ServerParts extends Pick<ContentDeps, 'settings' | 'gateways' | 'telem
   readonly health: RouterHealth;
   readonly content: ContentPart;
   readonly moderation: Moderation | undefined;
+  readonly names: NameResolver;
 }
 
 /** The public server: content on every host, management on the root host. */
@@ -223,6 +247,9 @@ function createServer(parts: ServerParts): HttpServer {
     const routerId = config.TELEMETRY_ROUTER_ID;
     statsRoutes(app, { telemetry, gateways, log, router: { routerId, version: health.version, baseDomain } });
     moderationRoutes(app, moderation, config.TRUSTED_PROXY_COUNT);
+    if (moderation !== undefined) {
+      nameChangesRoute(app, parts.names, moderation.token, config.TRUSTED_PROXY_COUNT);
+    }
   }, own);
   server.mount(
     (app) => guardRoutes(app, health),

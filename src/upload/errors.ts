@@ -1,4 +1,5 @@
 /** Every refusal of the upload surface, with its status and exact body (interface §4.3, §7). */
+import { type Lack, lackHeaders, lackWords } from '../credits/lack.ts';
 import { HttpError } from '../kernel/errors.ts';
 import { OracleUnavailable } from '../pricing/pricing.ts';
 import { BlobStoreUnavailable } from '../storage/blobs/blobs.ts';
@@ -25,6 +26,21 @@ export class FreeAllowanceUsedUp extends HttpError {
     super(429, 'The free allowance of this network address is used up', { retryAfter });
   }
 }
+
+/** An upload that its wallet cannot pay with credits. */
+export class InsufficientBalance extends HttpError {
+  readonly lack: Lack | undefined;
+
+  constructor(lack?: Lack) {
+    super(402, lack === undefined ? insufficient : `${insufficient}: ${lackWords(lack)}`, {
+      headers: lack === undefined ? {} : lackHeaders(lack),
+    });
+    this.lack = lack;
+  }
+}
+
+/** Published clients look for these words. */
+export const insufficient = 'Insufficient balance';
 
 /** Each chunk of a proof is asked of a node. */
 export class ProofTooLarge extends HttpError {
@@ -59,7 +75,7 @@ export const uploadErrors = {
   sizeMismatch: () => new HttpError(400, 'The item has another size than Content-Length said'),
   cutShort: () => new HttpError(400, 'The request ended before the item did'),
   forbidden: () => new HttpError(403, 'Forbidden'),
-  insufficientBalance: () => new HttpError(402, 'Insufficient balance'),
+  insufficientBalance: (lack?: Lack) => new InsufficientBalance(lack),
 
   approvalWithoutAmount: () => new ApprovalRefused('Approval x-amount tag missing a winc value!'),
   approvalFailed: (reason: string) =>

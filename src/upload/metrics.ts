@@ -3,13 +3,12 @@ import type { Metrics } from '../kernel/metrics.ts';
 import type { DiskSpace } from '../storage/disk-space.ts';
 
 interface WatchedParts {
-  gatewayListens(): boolean;
   readonly disk: Pick<DiskSpace, 'freeBytes' | 'reservedBytes' | 'isLow'>;
 }
 
 export type UploadMetrics = ReturnType<typeof createUploadMetrics>;
 
-export function createUploadMetrics(metrics: Metrics, { gatewayListens, disk }: WatchedParts) {
+export function createUploadMetrics(metrics: Metrics, { disk }: WatchedParts) {
   const items = metrics.counter('upload_items_total', 'Data items taken in', ['type']);
   const bytes = metrics.counter('upload_bytes_total', 'Bytes of data items taken in', ['type']);
   const repeats = metrics.counter('upload_repeats_total', 'Data items that were here before');
@@ -24,9 +23,29 @@ export function createUploadMetrics(metrics: Metrics, { gatewayListens, disk }: 
     [],
     [1, 10, 60, 300, 600, 1_200, 2_400, 4_800, 9_600],
   );
+  const announced = metrics.counter(
+    'upload_announced_total',
+    'Items that gateways were told of, or will not be because they waited too long',
+    ['gateway', 'outcome'],
+  );
+  const listening = metrics.gauge('upload_gateway_listening', '1 while a gateway hears of new items', [
+    'gateway',
+  ]);
+  const unannounced = metrics.gauge(
+    'upload_announcements_waiting',
+    'Items that a gateway is still to be told of',
+    ['gateway'],
+  );
+  const looks = metrics.counter('upload_bundle_looks_total', 'Looks at permanent bundles by what was found', [
+    'found',
+  ]);
+  const mended = metrics.counter(
+    'upload_chunks_mended_total',
+    'Chunks of permanent bundles that were given to the network again',
+  );
+  const damaged = metrics.gauge('upload_bundles_damaged', 'Permanent bundles of which chunks are missing');
   const wallet = metrics.gauge('upload_wallet_winston', 'What the bundler can pay with');
   const watch = (name: string, help: string, read: () => number) => metrics.gauge(name, help, [], read);
-  watch('upload_gateway_listening', '1 while the gateway hears of new items', () => Number(gatewayListens()));
   watch('upload_disk_free_bytes', 'Free on the disk that uploads need', () => disk.freeBytes);
   watch(
     'upload_disk_reserved_bytes',
@@ -51,6 +70,15 @@ export function createUploadMetrics(metrics: Metrics, { gatewayListens, disk }: 
       bundles.inc({ end });
       if (end === 'permanent') permanence.observe(milliseconds / 1_000);
     },
+    announced: (gateway: string, outcome: 'told' | 'dropped', count: number): void =>
+      announced.inc({ gateway, outcome }, count),
+    gateway(gateway: string, isListening: boolean, waiting: number): void {
+      listening.set({ gateway }, Number(isListening));
+      unannounced.set({ gateway }, waiting);
+    },
+    looked: (found: 'whole' | 'damaged' | 'not known'): void => looks.inc({ found }),
+    mended: (chunks: number): void => mended.inc(chunks),
+    damaged: (bundles: number): void => damaged.set(bundles),
     wallet: (winston: bigint): void => wallet.set(Number(winston)),
   };
 }

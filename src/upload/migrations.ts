@@ -172,4 +172,42 @@ export const uploadMigrations: readonly Migration[] = [
       CREATE INDEX upload_items_failed ON upload_items (received_at, id) WHERE state = 'failed';
     `,
   },
+  {
+    // What each gateway is still to be told of, and which have an item: `told` has a bit for each by its number. NULL: from
+    // before that was kept. The gateway of the service itself is number 0, wherever it is.
+    id: 'upload-010-gateways-told',
+    up: `
+      ALTER TABLE upload_items ADD COLUMN told BIGINT;
+      CREATE TABLE upload_gateways (
+        number BIGINT PRIMARY KEY,
+        url TEXT NOT NULL UNIQUE,
+        dropped BIGINT NOT NULL
+      );
+      INSERT INTO upload_gateways (number, url, dropped) VALUES (0, '', 0);
+      CREATE TABLE upload_announcements (
+        id TEXT NOT NULL,
+        gateway BIGINT NOT NULL,
+        received_at BIGINT NOT NULL,
+        PRIMARY KEY (id, gateway)
+      );
+      CREATE INDEX upload_announcements_newest ON upload_announcements (gateway, received_at, id);
+    `,
+  },
+  {
+    // Looks at a bundle after it became permanent: when the next is due (NULL: none), how many there were, what was wrong at
+    // the last and since when, and how often in a row that could not be mended.
+    id: 'upload-011-watched-bundles',
+    up: `
+      ALTER TABLE upload_bundles ADD COLUMN look_at BIGINT;
+      ALTER TABLE upload_bundles ADD COLUMN looks BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE upload_bundles ADD COLUMN looked_at BIGINT;
+      ALTER TABLE upload_bundles ADD COLUMN damage TEXT;
+      ALTER TABLE upload_bundles ADD COLUMN damaged_at BIGINT;
+      ALTER TABLE upload_bundles ADD COLUMN mend_tries BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE upload_bundles ADD COLUMN chunks_mended BIGINT NOT NULL DEFAULT 0;
+      UPDATE upload_bundles SET look_at = changed_at + 86400000 WHERE state = 'permanent';
+      CREATE INDEX upload_bundles_to_look_at ON upload_bundles (look_at) WHERE look_at IS NOT NULL;
+      CREATE INDEX upload_bundles_damaged ON upload_bundles (plan) WHERE damage IS NOT NULL;
+    `,
+  },
 ];

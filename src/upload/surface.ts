@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
+import { lackHeaderNames, type TopUpPage } from '../credits/lack.ts';
 import { type Blocklist, unionOf } from '../delivery/moderation/blocklist.ts';
 import { createAdmin } from '../kernel/admin/admin.ts';
 import type { Figures } from '../kernel/admin/routes/state.ts';
@@ -22,13 +23,14 @@ import type { Sql } from '../storage/sql/sql.ts';
 import { normalizeAddress } from '../wallets/address.ts';
 import type { ArweaveKey } from '../wallets/arweave/rsa.ts';
 import { Announcer } from './announcer/announcer.ts';
+import type { GatewayPlace, ToldGateway } from './announcer/told-gateway.ts';
 import { Bundler } from './bundler/bundler.ts';
 import { translateError } from './errors.ts';
 import { PayloadHashes } from './hashing/payload-hash.ts';
 import { type ChainHead, createChainHead } from './intake/chain-head.ts';
 import { FreeTier } from './intake/free-tier.ts';
 import { Intake } from './intake/intake.ts';
-import { Receipts } from './intake/receipts.ts';
+import { type Places, Receipts } from './intake/receipts.ts';
 import { BlockedItems } from './items/refuse-blocked.ts';
 import { storedBlobsPart } from './items/stored-blobs.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
@@ -50,6 +52,7 @@ import { txRoutes } from './routes/tx.ts';
 import { txProofRoute } from './routes/tx-proof.ts';
 import { txStatusRoutes } from './routes/tx-status.ts';
 import { type X402UploadDeps, x402UploadRoutes } from './routes/x402-upload.ts';
+import { BundleWatcher, countDamaged, hopelessTries, type WatchNews } from './watcher/watcher.ts';
 import { UploadPayments } from './x402/upload-payment.ts';
 
 export interface UploadDeps {
@@ -80,8 +83,14 @@ export interface UploadDeps {
     readonly publicUrl: string;
     readonly admin?: { readonly url: string; readonly key: string };
   };
+  /** Others that are told of items too. */
+  readonly otherGateways?: readonly GatewayPlace[];
+  /** Called when chunks of a permanent bundle are found missing, and when they are there again. */
+  readonly tellOfBundle?: (news: WatchNews) => void;
   /** What the gateway does not serve is not given back here either; absent: nothing is blocked. */
   readonly blocklist?: Blocklist | undefined;
+  /** Told to wallets that cannot pay. */
+  readonly topUpPage?: TopUpPage | undefined;
   /** Unix milliseconds. */
   readonly now?: () => number;
   /** Asks a file system for its free bytes; without it the system is asked. */
@@ -108,17 +117,28 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       log,
       freeBytes: deps.freeBytes,
     });
-    const announcer = gateway.admin && new Announcer({ sql, log, now, gateway: gateway.admin });
+    const uploadMetrics = createUploadMetrics(metrics, { disk });
+    const { host } = new URL(gateway.publicUrl);
+    const others = deps.otherGateways ?? [];
+    const announcer =
+      gateway.admin === undefined && others.length === 0
+        ? undefined
+        : new Announcer({
+            ...{ sql, log, now, others, metrics: uploadMetrics },
+            own: gateway.admin && { ...gateway.admin, host, hasData: true },
+            maxWaiting: config.ANNOUNCE_MAX_WAITING,
+          });
     const shared: Shared = {
       ...deps,
       now,
       nodes: new ArweaveNodes(deps.arweaveNodeUrls),
       disk,
       announcer,
-      metrics: createUploadMetrics(metrics, { gatewayListens: () => announcer?.isHealthy ?? false, disk }),
+      metrics: uploadMetrics,
     };
     const intake = intakePart(config, shared);
     const paid = deps.x402 && paidUploadsPart(config, shared, deps.x402, intake);
+    const watcher = watcherPart(config, shared);
     const parts: Part[] = [
       { name: 'nodes', stop: () => shared.nodes.close() },
       {
@@ -127,12 +147,15 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
         stop: () => disk.stop(),
         problems: () => (disk.isLow ? ['The disk is nearly full: nothing can be uploaded.'] : []),
       },
-      ...(announcer === undefined ? [] : [{ name: 'announcer', jobs: [announcer] }]),
+      ...(announcer === undefined
+        ? []
+        : [{ name: 'announcer', start: () => announcer.open(), jobs: [announcer] }]),
       intake,
       itemsPart(config, shared, intake, paid),
       ...(paid === undefined ? [] : [paid]),
       multipartPart(config, shared, intake, paid),
       bundlerPart(config, shared),
+      ...(watcher === undefined ? [] : [watcher]),
       storedBlobsPart({ config, blobs: deps.blobs, metrics, log }),
       {
         name: 'operator',
@@ -183,7 +206,7 @@ function uploadAdminRoutes(app: App, config: Config, shared: Shared, { head }: I
   adminItemsRoutes(app, {
     ...{ sql, credits, circumstances },
     isBlocked: (id) => blocklist?.blocksId(id) ?? false,
-    announcer: () => announcer?.status,
+    announcer,
   });
   adminAnnouncementsRoute(app, { sql, announcer });
 }
@@ -206,14 +229,25 @@ async function uploadFigures(shared: Shared, { head }: IntakePart): Promise<Figu
     itemsFailed: items.failed,
     bundlesOpen: bundles.open,
     bundlesStuck: bundles.stuck,
+    bundlesDamaged: await countDamaged(sql),
     announcementsWaiting: items.unannounced,
-    gatewayListens: announcer?.isHealthy ?? false,
+    gatewaysTold: announcer?.gateways.length ?? 0,
+    gatewaysListening: announcer?.gateways.filter(({ isListening }) => isListening).length ?? 0,
     multipartOpen: items.sessions,
     chainHeight: head.height ?? null,
     walletAddress: wallet.address,
     walletWinston: balance?.toString() ?? null,
     diskFreeBytes: disk.freeBytes,
     diskIsLow: disk.isLow,
+  };
+}
+
+/** The hosts that have an item's bytes, of which that of this service is one, and those that know the item. */
+function placesOf(own: string, gateways: readonly ToldGateway[]): Places {
+  const having = gateways.flatMap(({ host, hasData }) => (hasData ? [host] : []));
+  return {
+    dataCaches: [...new Set([own, ...having])],
+    fastFinalityIndexes: gateways.map(({ host }) => host),
   };
 }
 
@@ -226,7 +260,7 @@ interface IntakePart extends Part {
 
 function intakePart(config: Config, shared: Shared): IntakePart {
   const { sql, log, now, announcer, wallet } = shared;
-  const gatewayHost = new URL(shared.gateway.publicUrl).host;
+  const { host } = new URL(shared.gateway.publicUrl);
   const head = createChainHead(shared.nodes, log, now);
   const hashes = new PayloadHashes(
     config.WORKER_THREADS === 0 ? availableParallelism() : config.WORKER_THREADS,
@@ -234,10 +268,7 @@ function intakePart(config: Config, shared: Shared): IntakePart {
   const receipts = new Receipts({
     key: shared.receiptKey,
     sql,
-    caches: () => ({
-      dataCaches: [gatewayHost],
-      fastFinalityIndexes: announcer?.isHealthy === true ? [gatewayHost] : [],
-    }),
+    caches: () => placesOf(host, announcer?.gateways.filter(({ isListening }) => isListening) ?? []),
   });
   const intake = new Intake({
     ...shared,
@@ -287,7 +318,8 @@ function itemsPart(
         x402: paid !== undefined,
       });
       txRoutes(app, { intake, trustedProxies: config.TRUSTED_PROXY_COUNT, paid: paid?.uploads });
-      txStatusRoutes(app, sql);
+      const { host } = new URL(shared.gateway.publicUrl);
+      txStatusRoutes(app, sql, ({ told }) => placesOf(host, shared.announcer?.toldOf(told) ?? []));
       const blocked = new BlockedItems(shared.blocklist ?? unionOf([]), blobs);
       txProofRoute(app, { sql, nodes: shared.nodes, blocked, receiptOf: (item) => receipts.of(item) });
       dataItemRoutes(app, { sql, blobs, blocked });
@@ -354,6 +386,7 @@ function bundlerPart(config: Config, shared: Shared): Part {
     chunkConcurrency: config.BUNDLE_CHUNK_CONCURRENCY,
     retentionMs: config.UPLOAD_RETENTION_SECS * 1_000,
     pollMs: config.BUNDLE_POLL_MS,
+    firstLookMs: config.BUNDLE_WATCH_SECS === 0 ? undefined : config.BUNDLE_WATCH_FIRST_SECS * 1_000,
   });
   return {
     name: 'bundler',
@@ -363,6 +396,36 @@ function bundlerPart(config: Config, shared: Shared): Part {
       return stuck === 0
         ? []
         : [`${stuck === 1 ? '1 bundle is' : `${stuck} bundles are`} stuck on the way to the chain.`];
+    },
+  };
+}
+
+/** Undefined where bundles are not watched. */
+function watcherPart(config: Config, shared: Shared): Part | undefined {
+  if (config.BUNDLE_WATCH_SECS === 0) return undefined;
+  const { gateway, otherGateways = [] } = shared;
+  const watcher = new BundleWatcher({
+    ...shared,
+    chunkConcurrency: config.BUNDLE_CHUNK_CONCURRENCY,
+    times: {
+      watchMs: config.BUNDLE_WATCH_SECS * 1_000,
+      firstMs: config.BUNDLE_WATCH_FIRST_SECS * 1_000,
+      longestMs: config.BUNDLE_WATCH_LONGEST_SECS * 1_000,
+      perHour: config.BUNDLE_WATCH_PER_HOUR,
+      samples: config.BUNDLE_WATCH_CHUNKS,
+    },
+    pollMs: 30 * config.BUNDLE_POLL_MS,
+    gatewayUrls: [gateway.admin?.url ?? gateway.publicUrl, ...otherGateways.map(({ url }) => url)],
+    tell: shared.tellOfBundle,
+  });
+  return {
+    name: 'watcher',
+    jobs: [watcher],
+    async problems() {
+      const hopeless = await countDamaged(shared.sql, hopelessTries);
+      if (hopeless === 0) return [];
+      const what = hopeless === 1 ? '1 permanent bundle is' : `${hopeless} permanent bundles are`;
+      return [`${what} damaged on the chain and could not be mended.`];
     },
   };
 }
@@ -389,6 +452,7 @@ function createServer(config: Config, log: Logger, metrics: Metrics): HttpServer
         'payment-required',
         'payment-response',
         'retry-after',
+        ...lackHeaderNames,
       ],
     },
   });

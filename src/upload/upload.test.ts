@@ -240,11 +240,23 @@ describe('what is refused changes nothing', () => {
 
   test('items that cannot be paid', async () => {
     const { signer, address } = await fundedSigner(100n);
-    await refuse(await makeItem(signer), 402, /^Insufficient balance$/);
-    await refuse(await makeItem(signer, 2_000_000), 402, /^Insufficient balance$/);
+    await refuse(
+      await makeItem(signer),
+      402,
+      /^Insufficient balance: it costs \d+ winc, the wallet has \d+, \d+ are missing$/,
+    );
+    await refuse(
+      await makeItem(signer, 2_000_000),
+      402,
+      /^Insufficient balance: it costs \d+ winc, the wallet has \d+, \d+ are missing$/,
+    );
     assert.equal(await upload.balance(address), 100n);
     const { signer: unknown } = await fundedSigner(0n);
-    await refuse(await makeItem(unknown, 50_000), 402, /^Insufficient balance$/);
+    await refuse(
+      await makeItem(unknown, 50_000),
+      402,
+      /^Insufficient balance: it costs \d+ winc, the wallet has \d+, \d+ are missing$/,
+    );
   });
 
   test('items that are not signed by their owner, and forged recovery bytes', async () => {

@@ -5,6 +5,7 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { WalletAddress } from './address.ts';
+import { type AddressForms, formsOfEthereumKey, formsOfSolanaKey } from './address-forms.ts';
 import { arweaveAddress, arweavePublicKey, verifyPssAsync } from './arweave/rsa.ts';
 import { ethereumAddress } from './ethereum/address.ts';
 import { personalMessageHash, recoverEthereumKey } from './ethereum/personal-message.ts';
@@ -51,6 +52,14 @@ export async function verifyMessageAsync(
  */
 export function signatureHash(signature: Buffer): string {
   return hash('sha256', signature.length === 65 ? signature.subarray(0, 64) : signature, 'base64url');
+}
+
+/** Every form of the address of a key, where it has several. */
+export function formsOfMessageKey(type: MessageSignatureType, publicKey: Buffer): AddressForms | undefined {
+  if (type === 1) return undefined;
+  if (type !== 3) return formsOfSolanaKey(publicKey);
+  const key = uncompressedPublicKey(publicKey);
+  return key && formsOfEthereumKey(key);
 }
 
 /** The type a key of this length has, for clients that do not say. */

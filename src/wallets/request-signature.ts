@@ -7,7 +7,9 @@
  * by itself move credits.
  */
 import type { WalletAddress } from './address.ts';
+import type { AddressForms } from './address-forms.ts';
 import {
+  formsOfMessageKey,
   inferSignatureType,
   messageSignatureTypes,
   signatureHash,
@@ -70,6 +72,12 @@ export async function verifyRequestSignatureAsync(
 ): Promise<WalletAddress | undefined> {
   const read = readRequest(request);
   return read && verifyMessageAsync(read.type, read.publicKey, read.message, read.signature);
+}
+
+/** Every form of the address of the key that a valid request was signed with, where it has several. */
+export function formsOfRequestKey(request: RequestSignature): AddressForms | undefined {
+  const read = readRequest(request);
+  return read && formsOfMessageKey(read.type, read.publicKey);
 }
 
 /** Names a signature header whatever it is encoded in; undefined when it is malformed. */

@@ -1,14 +1,17 @@
 /** Payments in ETH and USDC on a real EVM node: sent by the published SDK or by hand, reported, credited once. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { EthereumToken, TurboFactory } from '@ardrive/turbo-sdk/node';
 import { encodeFunctionData, parseAbi } from 'viem';
+import { runTurnpike } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 import { type EvmNode, startEvmNode } from './evm-node.ts';
 
-const service = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
+/** The node's second account, which has what transfers cost. */
+const service = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const serviceKey = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d';
 const destination = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
 const usdc = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 /** The node's first account, with its well-known key. */
@@ -51,6 +54,7 @@ describe('payments on an EVM chain', () => {
       environment: {
         ETHEREUM_RPC_URL: node.url,
         ETHEREUM_ADDRESS: service,
+        RETURN_EVM_KEY: serviceKey,
         ETHEREUM_MIN_CONFIRMATIONS: '3',
         // The chain's own accounts are the same, and shall begin without credits.
         LOCAL_WALLETS: '0',
@@ -195,5 +199,48 @@ describe('payments on an EVM chain', () => {
     assert.equal((await report(nothing)).body, 'Transaction quantity must be greater than 0');
     assert.equal((await report(`0x${'0'.repeat(64)}`)).status, 404);
     assert.equal((await report(elsewhere, 'matic')).body, 'Token not supported');
+  });
+
+  test('what is left of payments in ETH and USDC goes back to who sent them', async () => {
+    const mint = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [payer, 3_000_000n] });
+    await send({ to: usdc, data: mint });
+    const pay = encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args: [service, 3_000_000n] });
+    const dollars = await send({ to: usdc, data: pay });
+    const ether = await send({ to: service, value: '0x2386f26fc10000' });
+    await mine(3);
+    assert.equal((await credited(dollars, 'usdc')).status, 200);
+    assert.equal((await credited(ether)).status, 200);
+    const word = payer.slice(2).toLowerCase().padStart(64, '0');
+    const held = async () => ({
+      ether: BigInt(await node.call<string>('eth_getBalance', payer, 'latest')),
+      dollars: BigInt(await node.call<string>('eth_call', { to: usdc, data: `0x70a08231${word}` }, 'latest')),
+    });
+    const before = await held();
+    const secret = join(stack.dataDir, 'payer-key');
+    writeFileSync(secret, payerKey, { mode: 0o600 });
+    const environment = { DATA_DIR: stack.dataDir };
+    const give = async (id: string) => {
+      const command = ['account', 'return', id, '--wallet', secret, '--no-wait', '--json'];
+      const { code, out, error } = await runTurnpike(command, environment);
+      assert.equal(code, 0, error);
+      return JSON.parse(out);
+    };
+    const list = async () => {
+      const { out } = await runTurnpike(['account', 'return', '--wallet', secret, '--json'], environment);
+      return JSON.parse(out);
+    };
+    assert.equal((await give(dollars)).amount, '3000000');
+    assert.equal((await give(ether)).amount, '10000000000000000');
+    const giveUpAt = Date.now() + 90_000;
+    for (;;) {
+      const { returns } = await list();
+      if (returns.every(({ state }: { state: string }) => state === 'confirmed')) break;
+      assert.ok(Date.now() < giveUpAt, JSON.stringify(returns));
+      await mine(1);
+    }
+    assert.deepEqual(await held(), {
+      ether: before.ether + 10_000_000_000_000_000n,
+      dollars: before.dollars + 3_000_000n,
+    });
   });
 });

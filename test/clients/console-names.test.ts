@@ -118,6 +118,16 @@ describe('names in the console', { skip: noChromium }, () => {
     await tab.assertAccessible();
   });
 
+  test('what each known gateway shows is told beside what the chain says', async () => {
+    await tab.go(`/name/${name}/where`);
+    await page.getByText('The gateway is up to date.').waitFor();
+    const row = page.getByRole('row').filter({ hasText: underTest.stack.urls.gateway ?? '' });
+    await row.getByText('up to date').waitFor();
+    await row.getByText(/^asks again /).waitFor();
+    await tab.assertAccessible();
+    await tab.go(`/name/${name}`);
+  });
+
   test('undernames are added and removed; details are shown as text, whatever they are', async () => {
     await tab.go(`/name/${name}/undernames`);
     await button('Add an undername').click();

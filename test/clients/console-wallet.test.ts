@@ -202,6 +202,34 @@ describe("the console's wallet", { skip: noChromium }, () => {
     tab.assertQuiet();
   });
 
+  test('every form of an address shows one account, and payments are looked for by their id', async () => {
+    await tab.go('/wallet');
+    await choose('Local wallet 3', 'Solana');
+    await credits('10 credits');
+    await page.locator('.facts a[href^="/account/"]').first().click();
+    await page.getByRole('heading', { name: 'Account', exact: true }).waitFor();
+    await page.getByText('Nothing in the last 30 days.').waitFor();
+    const form = page.locator('.facts a[href^="/address/"]').nth(1);
+    const other = (await form.innerText()).trim();
+    assert.match(other, /^[\w-]{43}$/);
+    await tab.go(`/account/${other}`);
+    await credits('10 credits');
+    await page.getByText('Nothing in the last 30 days.').waitFor();
+    await page.getByLabel('Id of the payment').fill(`${'n'.repeat(42)}A`);
+    await page.getByRole('button', { name: 'Look for it' }).click();
+    await page.getByText('not found', { exact: true }).waitFor();
+    await tab.assertAccessible();
+    await tab.go('/account');
+    await page.getByLabel('Address', { exact: true }).fill(injected.addresses.ethereum ?? '');
+    await page.getByRole('button', { name: 'Show the account' }).click();
+    await page.getByText('Only the wallet itself sees').waitFor();
+    await page.getByRole('link', { name: 'Buy credits for it' }).click();
+    await page.getByText('For the wallet').waitFor();
+    await tab.assertAccessible();
+    tab.forgive(/404.*account\/payments/);
+    tab.assertQuiet();
+  });
+
   test('prices are told for any size', async () => {
     await tab.go('/wallet/prices?size=3&unit=GiB');
     await page.locator('.facts').getByText('2.246 credits').waitFor();

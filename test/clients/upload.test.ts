@@ -6,7 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ArweaveToken, TurboFactory, WinstonToTokenAmount, X402Funding } from '@ardrive/turbo-sdk/node';
+import {
+  ArweaveToken,
+  createChainFolderIndex,
+  TurboFactory,
+  WinstonToTokenAmount,
+  X402Funding,
+} from '@ardrive/turbo-sdk/node';
 import { deepHash, getCryptoDriver, stringToBuffer } from '@dha-team/arbundles';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { resolveManifestPath } from '../../src/formats/manifest/manifest.ts';
@@ -185,7 +191,7 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     });
     await assert.rejects(
       uploadBytes(stranger, random.bytes(200_000)),
-      /Status 402\): \{"error":"Insufficient balance"/,
+      /Status 402\): \{"error":"Insufficient balance","price":"\d+","balance":"0","missing":"\d+","topUp":"http/,
     );
     const approvedAddress = 'A'.repeat(43);
     await assert.rejects(arweave().revokeCredits({ revokedAddress: approvedAddress }), {
@@ -195,6 +201,26 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     });
     const unowned = '43CharArweaveStubAddress1234567890123456789';
     assert.equal((await TurboFactory.unauthenticated(services()).getBalance(unowned)).winc, '0');
+  });
+
+  test('shows the same for every form of a wallet, and what is shared with one form is spent by the wallet', async () => {
+    const wallet = solana();
+    const native = await wallet.signer.getNativeAddress();
+    const hashed = createHash('sha256')
+      .update(await wallet.signer.getPublicKey())
+      .digest('base64url');
+    await arweave().shareCredits({ approvedAddress: hashed, approvedWincAmount: 100_000_000_000 });
+    const { effectiveBalance } = await wallet.getBalance();
+    assert.equal(effectiveBalance, '100000000000');
+    for (const form of [native, hashed]) {
+      const seen = await TurboFactory.unauthenticated(services()).getBalance(form);
+      assert.equal(seen.effectiveBalance, effectiveBalance, form);
+    }
+    const { winc } = await uploadBytes(wallet, random.bytes(200_000), { paidBy: [arweaveTestAddress] });
+    const left = (await TurboFactory.unauthenticated(services()).getBalance(hashed)).effectiveBalance;
+    assert.equal(BigInt(left), 100_000_000_000n - BigInt(winc));
+    await arweave().revokeCredits({ revokedAddress: native });
+    assert.equal((await wallet.getBalance()).effectiveBalance, '0');
   });
 
   test('knows what a token buys, also the one that has two chains', async () => {
@@ -256,5 +282,40 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
     assert.equal(await read('/css/site.css'), 'h1 { color: red }');
     await permanent(manifestResponse?.id ?? '');
     assert.equal(await read('/css/site.css'), 'h1 { color: red }');
+  });
+
+  test('uploads of a folder only what changed, by an index that a machine without one reads from the gateway', async () => {
+    const site = join(folder, 'indexed');
+    mkdirSync(site);
+    // More than is free.
+    for (const name of ['one', 'two', 'three'])
+      writeFileSync(join(site, `${name}.bin`), random.bytes(150_000));
+    const turbo = arweave();
+    const upload = async () => {
+      const before = await wincOf(turbo);
+      const { fileResponses, folderIndexSummary, manifestResponse, errors } = await turbo.uploadFolder({
+        folderPath: site,
+        folderIndex: createChainFolderIndex({
+          owner: await turbo.signer.getPublicKey(),
+          gatewayUrl: stack.urls.gateway ?? '',
+        }),
+      });
+      assert.deepEqual(errors ?? [], []);
+      const manifest = BigInt(manifestResponse?.winc ?? 0);
+      return {
+        sent: fileResponses.length,
+        reused: folderIndexSummary?.reusedFiles,
+        winc: before - (await wincOf(turbo)) - manifest,
+      };
+    };
+    const first = await upload();
+    assert.deepEqual([first.sent, first.reused], [3, 0]);
+    assert.ok(first.winc > 0n);
+    // Another machine has nothing but the gateway, which knows the items before they are mined.
+    assert.deepEqual(await upload(), { sent: 0, reused: 3, winc: 0n });
+    writeFileSync(join(site, 'two.bin'), random.bytes(150_000));
+    const third = await upload();
+    assert.deepEqual([third.sent, third.reused], [1, 2]);
+    assert.equal(third.winc * 3n, first.winc);
   });
 });

@@ -8,11 +8,11 @@ import { dataTreeOf } from '../../src/formats/arweave/data-root.ts';
 import { newTransaction } from '../../src/formats/arweave/transaction.ts';
 import { transactionToJson } from '../../src/formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../src/formats/arweave/transaction-signature.ts';
-import { decodeBase64url, toTxId } from '../../src/formats/base64url.ts';
+import { toTxId } from '../../src/formats/base64url.ts';
 import { importJwk } from '../../src/wallets/arweave/rsa.ts';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
 import { eventually } from '../support/eventually.ts';
-import { chunkBody, NodeClient } from '../support/local-arweave.ts';
+import { chunkBody, NodeClient, startLocalArweave } from '../support/local-arweave.ts';
 import { type CommandResult, startCommands } from '../support/run-command.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
@@ -75,60 +75,77 @@ describe('turnpike check', () => {
     return { ...JSON.parse(out), code };
   };
 
-  test('chunks that nobody has are told, another file is refused, and the right one mends it', async () => {
+  test('chunks that nobody has are told, another file is refused, and the right one mends it at every node', async (t) => {
+    // A second node of the same history: neither has all that the other has.
+    const { client: other, stop } = await startLocalArweave();
+    t.after(stop);
+    const both = ['--node', node.url, '--node', other.url];
+    const key = importJwk(JSON.stringify(jwk));
+    await other.text(`/mint/${key.address}/1000000000000`);
     const tree = dataTreeOf(data);
     const unsigned = newTransaction({
-      lastTx: decodeBase64url(await node.text('/tx_anchor')),
+      // The wallet's first transaction needs no anchor, so that it fits both.
+      lastTx: Buffer.alloc(0),
       reward: BigInt(await node.text(`/price/${data.length}`)),
       dataSize: data.length,
       dataRoot: tree.root,
     });
-    const transaction = await signTransactionAsync(unsigned, importJwk(JSON.stringify(jwk)).privateKey);
+    const transaction = await signTransactionAsync(unsigned, key.privateKey);
     const id = toTxId(transaction.id);
-    assert.equal((await checked(id)).kind, 'unknown');
-    assert.equal((await node.post('/tx', transactionToJson(transaction, 'header'))).status, 200);
-    for (const index of [0, 4, 9]) {
-      const { start, end, offset, dataPath } = tree.proof(index);
-      const body = chunkBody(data.subarray(start, end), tree, offset, dataPath);
-      assert.equal((await node.post('/chunk', body)).status, 200);
-    }
-    await node.text('/mine');
+    assert.equal((await checked(id, ...both)).kind, 'unknown');
+    const post = async (to: NodeClient, indexes: readonly number[]): Promise<void> => {
+      assert.equal((await to.post('/tx', transactionToJson(transaction, 'header'))).status, 200);
+      for (const index of indexes) {
+        const { start, end, offset, dataPath } = tree.proof(index);
+        const body = chunkBody(data.subarray(start, end), tree, offset, dataPath);
+        assert.equal((await to.post('/chunk', body)).status, 200);
+      }
+      await to.text('/mine');
+    };
+    await post(node, [0, 4]);
+    await post(other, [4, 9]);
 
-    const before = await checked(id);
+    const before = await checked(id, ...both);
     assert.equal(before.code, 3);
     assert.equal(before.final, false);
-    assert.equal(before.chunks.filter(({ nodes }) => nodes.length === 1).length, 3);
+    assert.deepEqual(
+      before.chunks.map(({ nodes }) => nodes.length),
+      [1, 0, 0, 0, 2, 0, 0, 0, 0, 1],
+    );
+    assert.deepEqual([before.chunks[0]?.nodes, before.chunks[9]?.nodes], [[node.url], [other.url]]);
     assert.deepEqual(
       before.missing.map(({ start }) => start / chunkBytes),
       [1, 2, 3, 5, 6, 7, 8],
     );
-    const told = await turnpike('check', id);
-    assert.match(told.out, /^ {2}chunks +3 of 10, each at 0 to 1 of 1 nodes$/m);
+    const told = await turnpike('check', id, ...both);
+    assert.match(told.out, /^ {2}chunks +3 of 10, each at 0 to 2 of 2 nodes$/m);
     assert.match(told.out, new RegExp(`^ {2}missing +bytes ${chunkBytes} to ${2 * chunkBytes - 1}$`, 'm'));
 
     const wrong = join(folder, 'wrong');
     writeFileSync(wrong, Buffer.from(data).fill(0, 100, 200));
     assert.match(
-      (await turnpike('reseed', id, wrong)).error,
+      (await turnpike('reseed', id, wrong, ...both)).error,
       /is another file: its bytes do not lead to the data root/,
     );
     writeFileSync(wrong, data.subarray(1));
-    assert.match((await turnpike('reseed', id, wrong)).error, /is another file: it has \d+ bytes/);
-    assert.equal((await checked(id)).missing.length, 7, 'nothing was sent');
+    assert.match((await turnpike('reseed', id, wrong, ...both)).error, /is another file: it has \d+ bytes/);
+    assert.deepEqual((await checked(id, ...both)).chunks, before.chunks, 'nothing was sent');
 
-    const mended = await turnpike('reseed', id, file);
+    const mended = await turnpike('reseed', id, file, ...both);
     assert.equal(mended.code, 0, mended.error);
-    assert.match(mended.out, /^7 chunks were given/);
-    const after = await checked(id);
+    assert.match(mended.out, /^16 chunks were given/);
+    const after = await checked(id, ...both);
     assert.deepEqual(
       [after.missing.length, after.verifiedBy, after.final, after.code],
       [0, 'data root', true, 0],
     );
+    assert.ok(after.chunks.every(({ nodes }) => nodes.length === 2));
+    assert.match((await turnpike('check', id, ...both)).out, /^ {2}chunks +10 of 10, each at 2 of 2 nodes$/m);
     const deeper = String(after.block.confirmations + 3);
     assert.equal((await checked(id, '--depth', deeper)).final, false);
     await node.text('/mine/3');
     assert.equal((await checked(id, '--depth', deeper)).final, true);
-    assert.match((await turnpike('reseed', id, file)).out, /^0 chunks were given/);
+    assert.match((await turnpike('reseed', id, file, ...both)).out, /^0 chunks were given/);
   });
 
   test('a data item is found in its bundle, proven by its signature, and compared with what gateways answer', async () => {

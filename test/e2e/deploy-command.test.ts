@@ -1,10 +1,13 @@
 /** `turnpike deploy` as a person and a script run it: only what is new is sent and paid, and the name leads to it. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
+import { type CommandShell, runScript, startCommandShell } from '../support/command-shell.ts';
 import { type CommandResult, runCommand, startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -23,6 +26,7 @@ const root = resolve(import.meta.dirname, '../..');
 
 describe('turnpike deploy', () => {
   let stack: RunningStack;
+  let many: CommandShell;
   const commands = startCommands();
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-deploy-'));
   const site = join(folder, 'site');
@@ -37,12 +41,18 @@ describe('turnpike deploy', () => {
     writeFileSync(join(site, 'assets', 'picture.png'), Buffer.alloc(200_000, 7));
     writeFileSync(join(site, 'assets', 'copy.png'), Buffer.alloc(200_000, 7));
     stack = await startStack({
-      environment: { LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '100', BUNDLE_MAX_WAIT_MS: '500' },
+      environment: {
+        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '100',
+        BUNDLE_MAX_WAIT_MS: '200',
+        BUNDLE_POLL_MS: '50',
+      },
     });
+    many = await startCommandShell(commands);
     const bought = await turnpike('name', 'buy', name);
     assert.equal(bought.code, 0, bought.error);
   });
   after(async () => {
+    many?.stop();
     commands.stop();
     await stack?.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -157,6 +167,35 @@ describe('turnpike deploy', () => {
     assert.doesNotMatch(error, new RegExp(`^${stack.urls.gateway}`, 'm'));
   });
 
+  test('broken off by Ctrl-C, it sends only what is left the next time', async (t) => {
+    const large = join(folder, 'large');
+    mkdirSync(large);
+    for (let count = 0; count < 9; count += 1) {
+      writeFileSync(join(large, `${count}.bin`), Buffer.alloc(110_000, count));
+    }
+    const passed = 3;
+    const proxy = await holdBack(stack.urls.upload ?? '', passed);
+    t.after(proxy.stop);
+    const whole: Deployed = JSON.parse((await turnpike('deploy', large, '--dry-run', '--json')).out);
+    const before = await balance(owner.address);
+    const environment = { DATA_DIR: stack.dataDir, TURNPIKE_WALLET: JSON.stringify(owner.bytes) };
+    const first = await runCommand(
+      process.execPath,
+      ['bin/turnpike.js', 'deploy', large, '--url', proxy.url],
+      { cwd: root, env: { ...process.env, ...environment } },
+      (child) => void proxy.isHolding.then(() => child.kill('SIGINT')),
+    );
+    assert.equal(first.code, 130, first.error);
+    assert.match(first.error, /broken off: the same command goes on where this one was/);
+    const { code, out, error } = await turnpike('deploy', large, '--json');
+    assert.equal(code, 0, error);
+    const second: Deployed = JSON.parse(out);
+    assert.equal(second.newItems, 10 - passed, 'nine files and the manifest');
+    const third: Deployed = JSON.parse((await turnpike('deploy', large, '--json')).out);
+    assert.deepEqual([third.newItems, third.winc], [0, '0']);
+    assert.equal(before - (await balance(owner.address)), BigInt(whole.winc), 'each item was paid once');
+  });
+
   test('what makes no sense is refused before anything is read', async () => {
     const code = async (...args: string[]): Promise<number | null> =>
       (await turnpike('deploy', ...args)).code;
@@ -173,30 +212,16 @@ describe('turnpike deploy', () => {
     assert.match(refused.error, new RegExp(`${name} belongs to ${owner.address}`));
   });
 
-  /** A shell in which `turnpike`, and npx with the package's name, run this checkout. */
-  async function shell(
+  /** As CI runs it: in a process of its own for each command, or where there are many in one for all. */
+  const shell = (
     script: string,
     environment: Readonly<Record<string, string>> = {},
-  ): Promise<CommandResult> {
-    const bin = join(folder, 'bin');
-    mkdirSync(bin, { recursive: true });
-    const program = `exec "${process.execPath}" "${join(root, 'bin/turnpike.js')}"`;
-    writeFileSync(join(bin, 'turnpike'), `#!/bin/sh\n${program} "$@"\n`);
-    writeFileSync(
-      join(bin, 'npx'),
-      `#!/bin/sh\n[ "$1 $2" = "--yes @turnpike-network/turnpike" ] || exit 9\nshift 2\n${program} "$@"\n`,
-    );
-    for (const file of ['turnpike', 'npx']) chmodSync(join(bin, file), 0o755);
-    return runCommand('bash', ['-eo', 'pipefail', '-c', script], {
+    ownProcesses = false,
+  ): Promise<CommandResult> =>
+    (ownProcesses ? runScript : many.run)(script, {
       cwd: folder,
-      env: {
-        ...process.env,
-        DATA_DIR: stack.dataDir,
-        PATH: `${bin}${delimiter}${process.env.PATH}`,
-        ...environment,
-      },
+      environment: { DATA_DIR: stack.dataDir, ...environment },
     });
-  }
 
   test('the commands of the page run one after the other', async () => {
     const page = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
@@ -211,7 +236,7 @@ describe('turnpike deploy', () => {
     const action = readFileSync(join(root, 'examples/deploy/github/action.yml'), 'utf8');
     const [, block = ''] = /^ +run: \|\n((?: {8}.*\n|\n)+)/m.exec(action) ?? [];
     const [outputs, summary] = [join(folder, 'outputs'), join(folder, 'summary')];
-    const { code, error } = await shell(block.replaceAll(/^ {8}/gm, ''), {
+    const inputs = {
       FOLDER: site,
       NAME: name,
       UPLOAD: stack.urls.upload ?? '',
@@ -222,7 +247,8 @@ describe('turnpike deploy', () => {
       SOLANA_RPC_URL: stack.urls.solana ?? '',
       GITHUB_OUTPUT: outputs,
       GITHUB_STEP_SUMMARY: summary,
-    });
+    };
+    const { code, error } = await shell(block.replaceAll(/^ {8}/gm, ''), inputs, true);
     assert.equal(code, 0, error);
     const id = await shownId(name);
     assert.match(readFileSync(outputs, 'utf8'), new RegExp(`^id=${id}\nurl=http.*/${id}\n$`));
@@ -246,3 +272,33 @@ describe('turnpike deploy', () => {
     );
   });
 });
+
+/** In front of the upload service: lets so many items through, and holds the others. */
+async function holdBack(upload: string, passed: number) {
+  let [posted, answered] = [0, 0];
+  const holding = Promise.withResolvers<void>();
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    const isItem = request.method === 'POST' && request.url?.startsWith('/v1/tx') === true;
+    if (isItem) posted += 1;
+    if (isItem && posted > passed) return;
+    const body = Buffer.concat(parts);
+    const answer = await fetch(`${upload}${request.url}`, {
+      method: request.method ?? 'GET',
+      headers: { 'content-type': request.headers['content-type'] ?? 'application/octet-stream' },
+      ...(body.length > 0 && { body }),
+    });
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' });
+    response.end(Buffer.from(await answer.arrayBuffer()));
+    if (isItem) answered += 1;
+    if (answered === passed) holding.resolve();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  const stop = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${port}`, isHolding: holding.promise, stop };
+}

@@ -4,23 +4,25 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
-import { type CommandResult, runTurnpike } from '../support/run-command.ts';
+import { type CommandResult, startCommands } from '../support/run-command.ts';
 import { freePorts, type RunningStack, startStack } from '../support/stack.ts';
 
 const { arweave, ethereum, solana } = localWallets();
 const stranger = 'LudA6glCd-BgVeKGscDJ5ZyBotQiDYWj_2UtKpOQnxM';
 let stack: RunningStack;
+const commands = startCommands();
 
 before(async () => {
   stack = await startStack();
 });
 after(async () => {
+  commands.stop();
   await stack.stop();
   rmSync(stack.dataDir, { recursive: true, force: true });
 });
 
 const turnpike = (...args: string[]): Promise<CommandResult> =>
-  runTurnpike(args, { ...freePorts(), DATA_DIR: stack.dataDir });
+  commands.run(args, { ...freePorts(), DATA_DIR: stack.dataDir });
 
 async function json(url: string, body?: object): Promise<{ status: number; body: Record<string, unknown> }> {
   const headers = { 'content-type': 'application/json' };

@@ -76,6 +76,14 @@ describe('turnpike name', () => {
     // What it points at is not stored here, so nothing opens; a name nobody has is not found either.
     assert.notEqual(await opened('docs_my-first-name'), 200);
 
+    const where = JSON.parse((await turnpike('name', 'where', 'docs_my-first-name', '--json')).out);
+    assert.deepEqual([where.target, where.stale], [id, []]);
+    assert.deepEqual([where.gateways[0]?.state, where.gateways[0]?.target], ['current', id]);
+    assert.match(
+      (await turnpike('name', 'where', 'nobody-has-it')).out,
+      /points at nothing\n.* shows nothing$/m,
+    );
+
     const own = ['--wallet', wallet, '--owner', owner];
     const said = async (words: RegExp, ...args: string[]): Promise<void> => {
       const { code, out, error } = await turnpike('name', ...args, ...own);

@@ -1,21 +1,38 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { until } from '../support/local-gateway.ts';
+import { freePort } from '../support/free-port.ts';
+import { makeTransaction, until } from '../support/local-gateway.ts';
+import { startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
 describe('turnpike start gateway --workers 2', () => {
   let stack: RunningStack;
+  /** Sells names, and has the ledger that they are on; its router reads from the gateway. */
+  let names: RunningStack;
+  const commands = startCommands();
+  const MODERATION_ADMIN_TOKEN = 'token-of-the-router';
   before(async () => {
-    stack = await startStack({ only: ['gateway', '--workers', '2'] });
+    const port = String(await freePort());
+    const ADMIN_API_KEY = 'the same for both of them';
+    names = await startStack({
+      only: ['payment', 'router'],
+      environment: { ADMIN_API_KEY, MODERATION_ADMIN_TOKEN, GATEWAY_URL: `http://127.0.0.1:${port}` },
+    });
+    const SOLANA_RPC_URL = names.urls.solana ?? '';
+    const environment = { ADMIN_API_KEY, GATEWAY_PORT: port, SOLANA_RPC_URL };
+    stack = await startStack({ only: ['gateway', '--workers', '2'], environment });
   });
-  after(() => stack.stop());
+  after(async () => {
+    commands.stop();
+    await Promise.all([stack.stop(), names.stop()]);
+  });
 
   /** A connection of its own each time, so that the next may reach another process. */
   async function ask(path: string): Promise<{ status: number; text: string }> {
@@ -43,6 +60,65 @@ describe('turnpike start gateway --workers 2', () => {
       assert.match(text, new RegExp(served), `worker ${worker} answered`);
     }
     assert.deepEqual(importedIn(text).sort(), [0, 4], 'each block was imported once');
+  });
+
+  test('a name that is changed elsewhere shows at once in every process, and in the router', async () => {
+    const port = (name: string) => new URL(names.urls[name] ?? '').port;
+    const turnpike = async (...args: string[]): Promise<string> => {
+      const { code, out, error } = await commands.run(args, {
+        DATA_DIR: names.dataDir,
+        PAYMENT_PORT: port('payment'),
+        LOCAL_SOLANA_PORT: port('solana'),
+        LOCAL_ARWEAVE_PORT: port('arweave'),
+      });
+      assert.equal(code, 0, error);
+      return out.trim();
+    };
+    const file = (name: string) => join(names.dataDir, name);
+    const keys = ['--wallet', file('wallet.json'), '--owner', file('owner.json')];
+    await turnpike('wallet', 'create', file('wallet.json'));
+    const wallet = await turnpike('wallet', 'address', file('wallet.json'));
+    await turnpike('ledger', 'credit', wallet, '20', '--id', 'names');
+    await turnpike('name', 'key', file('owner.json'));
+    const node = stack.urls.arweave ?? '';
+    const stored = async (text: string): Promise<string> => {
+      const { transaction, post } = await makeTransaction(node, Buffer.from(text), []);
+      await post();
+      await (await request(`${node}/mine`)).body.dump();
+      const id = transaction.id.toString('base64url');
+      await until('it is there', async () => (await ask(`/raw/${id}`)).text === text);
+      return id;
+    };
+    const [first, second] = [await stored('first'), await stored('second')];
+    await turnpike('name', 'buy', 'over-there', '--target', first, ...keys);
+    const shown = async (): Promise<string> => {
+      const told = await Promise.all(Array.from({ length: 16 }, () => ask('/gw/resolver/over-there')));
+      return [...new Set(told.map(({ text }) => String(JSON.parse(text).txId)))].join();
+    };
+    const router = async (): Promise<string> => {
+      const headers = { host: `over-there.localhost:${port('router')}` };
+      const answer = await request(names.urls.router ?? '', { method: 'HEAD', headers });
+      return String(answer.headers['x-arns-resolved-id']);
+    };
+    assert.equal(await shown(), first, 'each process keeps it for 900 seconds');
+    await turnpike('name', 'set', 'over-there', second, ...keys);
+    assert.deepEqual([await shown(), await router()], [second, second]);
+    await turnpike('name', 'set', 'over-there', first, ...keys);
+    assert.deepEqual([await shown(), await router()], [first, first]);
+    assert.match(await turnpike('name', 'where', 'over-there'), / shows it$/m);
+    // A router elsewhere is told with its token.
+    const tell = async (token: string, body: unknown): Promise<number> => {
+      const answer = await request(`${names.urls.router}/router/names/changed`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    const change = [{ name: 'over-there', undername: '@' }];
+    assert.deepEqual([await tell(MODERATION_ADMIN_TOKEN, change), await tell('wrong', change)], [200, 403]);
+    assert.equal(await tell(MODERATION_ADMIN_TOKEN, [{ name: 'Not A Name' }]), 400);
   });
 
   test('a process that dies is replaced, and the other answers meanwhile', async () => {

@@ -1,6 +1,5 @@
 /** `turnpike upload` as a person runs it: a file, a large file that is broken off, a folder. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +11,7 @@ import { parseManifest } from '../../src/formats/manifest/reader.ts';
 import { startTestUpload, type TestUpload } from '../../src/upload/testing.ts';
 import { exportJwk } from '../../src/wallets/arweave/rsa.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
+import { runCommand, startCommands } from '../support/run-command.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -21,32 +21,26 @@ describe('turnpike upload', () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-upload-command-'));
   const wallet = join(folder, 'wallet.json');
   let upload: TestUpload;
+  const commands = startCommands();
 
   before(async () => {
     writeFileSync(wallet, JSON.stringify(exportJwk(testArweaveKey)));
     upload = await startTestUpload();
   });
   after(async () => {
+    commands.stop();
     await upload.close();
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function run(path: string, ...options: string[]): ChildProcess {
-    const args = ['bin/turnpike.js', 'upload', path, '--wallet', wallet, '--url', upload.url, ...options];
-    return spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
-  }
-  async function finish(child: ChildProcess): Promise<{ code: number | null; out: string; err: string }> {
-    let [out, err] = ['', ''];
-    child.stdout?.on('data', (text) => {
-      out += text;
-    });
-    child.stderr?.on('data', (text) => {
-      err += text;
-    });
-    const code = await new Promise<number | null>((done) => child.once('close', done));
-    return { code, out: out.trim(), err: err.trim() };
-  }
-  const command = (path: string, ...options: string[]) => finish(run(path, ...options));
+  const argumentsOf = (path: string, options: readonly string[]): string[] => [
+    ...['upload', path, '--wallet', wallet, '--url', upload.url],
+    ...options,
+  ];
+  const command = async (path: string, ...options: string[]) => {
+    const { code, out, error } = await commands.run(argumentsOf(path, options), {});
+    return { code, out: out.trim(), err: error.trim() };
+  };
   const payload = async (address: string): Promise<{ bytes: Buffer; type: unknown }> => {
     const answer = await upload.get(`/v1/data-item/${address.split('/').at(-1)}`);
     assert.equal(answer.status, 200);
@@ -85,10 +79,11 @@ describe('turnpike upload', () => {
       (await upload.sql.get<{ n: number }>('SELECT COUNT(*) AS n FROM upload_parts'))?.n ?? 0;
     // More than the four parts that are under way at once, and less than all of them.
     const narrow = await narrowWay(upload.url, 45 * 1024 * 1024);
-    const broken = run(file, '--url', narrow.url);
-    while ((await parts()) === 0) await sleep(5);
-    broken.kill('SIGKILL');
-    await finish(broken);
+    const args = ['bin/turnpike.js', ...argumentsOf(file, ['--url', narrow.url])];
+    await runCommand(process.execPath, args, { cwd: root }, async (broken) => {
+      while ((await parts()) === 0) await sleep(5);
+      broken.kill('SIGKILL');
+    });
     await narrow.close();
     const there = await parts();
     assert.ok(there > 0 && there < 7, `${there} of 7 parts were there`);

@@ -1,4 +1,7 @@
-/** `kill -9` at any moment: nothing acknowledged is lost, nothing is charged twice, everything reaches the chain. */
+/**
+ * `kill -9` at any moment: nothing acknowledged is lost, nothing is charged twice, everything reaches the chain, and every
+ * gateway, however often it fails, is told of it.
+ */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,6 +20,7 @@ import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
 import { startLocalArweave } from '../support/local-arweave.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { startToldGateways, told } from '../support/told-gateways.ts';
 
 const signer = solanaSigner(ed25519TestKey('crash'));
 const { address } = itemOwner(4, signer.owner).wallet;
@@ -68,11 +72,13 @@ async function killAgainAndAgain(blobStoreUrl: string | undefined): Promise<void
   });
   await ledger.close();
 
+  const gateways = await startToldGateways(2, (gateway) => gateway === 1 && random.below(2) === 0);
   const acknowledged = new Map<string, { item: Buffer; winc: bigint; signature: string }>();
   for (let round = 0; round < kills; round++) {
     const { child, url } = await startChild(
       folder,
       node.client.url,
+      gateways.urls.join(),
       ...(blobStoreUrl === undefined ? [] : [blobStoreUrl]),
     );
     let alive = true;
@@ -108,13 +114,16 @@ async function killAgainAndAgain(blobStoreUrl: string | undefined): Promise<void
       BUNDLE_CONFIRMATIONS: '2',
       ...(blobStoreUrl !== undefined && { BLOB_STORE_URL: blobStoreUrl }),
     },
-    { arweaveNodeUrls: [node.client.url], now: Date.now },
+    { arweaveNodeUrls: [node.client.url], now: Date.now, ...told(gateways.urls) },
     { folder },
   );
+  gateways.behave();
   try {
+    const hosts = gateways.urls.map((url) => new URL(url).host);
     for (let left = -1; left !== 0; await sleep(100)) {
       const rows = await upload.sql.get<{ n: number }>(
-        `SELECT COUNT(*) AS n FROM upload_items WHERE state <> 'permanent'`,
+        `SELECT COUNT(*) AS n FROM upload_items WHERE state <> 'permanent' OR announce_at IS NOT NULL
+           OR id IN (SELECT id FROM upload_announcements)`,
       );
       left = rows?.n ?? 0;
     }
@@ -126,6 +135,8 @@ async function killAgainAndAgain(blobStoreUrl: string | undefined): Promise<void
       assert.equal(again.body.signature, signature, 'the receipt is the same one');
       const status = (await upload.get(`/v1/tx/${id}/status`)).body;
       assert.equal(status.status, 'FINALIZED');
+      assert.ok(gateways.taken.every((ids) => ids.has(id)));
+      assert.deepEqual(status.fastFinalityIndexes, hosts, 'what a gateway took is known');
     }
     const items = await upload.sql.all<{ id: string; winc: string }>('SELECT id, winc FROM upload_items');
     const charged = items.reduce((sum, item) => sum + BigInt(item.winc), 0n);
@@ -137,6 +148,7 @@ async function killAgainAndAgain(blobStoreUrl: string | undefined): Promise<void
   } finally {
     await upload.close();
     await node.stop();
+    gateways.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }

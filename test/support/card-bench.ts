@@ -19,6 +19,9 @@ import { paymentMigrations } from '../../src/payment/migrations.ts';
 import type { CardObservation, CardPayments } from '../../src/payments/card/card.ts';
 import { createCardPayments } from '../../src/payments/card/card-payments.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
+import { returnsMigrations } from '../../src/payments/returns/migrations.ts';
+import { failReturn } from '../../src/payments/returns/rows.ts';
+import { x402Migrations } from '../../src/payments/x402/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
 import type { Pricing } from '../../src/pricing/pricing.ts';
 import { staticRates } from '../../src/pricing/rates/table.ts';
@@ -31,7 +34,10 @@ import { serveParts } from './payment-parts.ts';
 
 export const wallet = `${'w'.repeat(42)}A`;
 const log = silentLog;
-export const ledgerMigrations = [...creditsMigrations, ...paymentMigrations, ...cardMigrations];
+export const ledgerMigrations = [
+  ...[...creditsMigrations, ...paymentMigrations, ...cardMigrations],
+  ...[...x402Migrations, ...returnsMigrations],
+];
 
 export interface Answer {
   readonly status: number;
@@ -139,7 +145,10 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
         STRIPE_SECRET_KEY: provider.secretKey,
         STRIPE_WEBHOOK_SECRET: provider.webhookSecret,
       },
-      { sql, pricing, log, now, observe: (observation) => observations.push(observation) },
+      {
+        ...{ sql, pricing, log, now, observe: (observation) => observations.push(observation) },
+        returnFailedIn: (tx, id) => failReturn(tx, credits, id, 'the refund failed', now()),
+      },
     );
     const part = createCardPart({
       cards,

@@ -4,11 +4,14 @@ import { main } from '../../src/cli/main.ts';
 interface Order {
   readonly args: string[];
   readonly environment: Readonly<Record<string, string>>;
+  readonly cwd?: string;
 }
 
 const before = { ...process.env };
+const folder = process.cwd();
 
-process.on('message', async ({ args, environment }: Order) => {
+process.on('message', async ({ args, environment, cwd = folder }: Order) => {
+  process.chdir(cwd);
   process.env = { ...before, ...environment };
   process.exitCode = 0;
   const written = { out: '', error: '' };

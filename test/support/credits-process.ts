@@ -32,6 +32,20 @@ async function client(number: number): Promise<void> {
     const spending = { id, reason: 'upload', signer: wallet, signerType: 'arweave', amount: cost } as const;
     await credits.credit({ address: wallet, addressType: 'arweave', amount, reason: 'payment', id });
     acknowledge(`credited ${id} ${wallet} ${amount}`);
+    // The same wallet under another form: some of it arrives before that is known, some after.
+    const form = `kyve1${wallet}`;
+    await credits.credit({
+      address: form,
+      addressType: 'kyve',
+      amount: cost,
+      reason: 'payment',
+      id: `${id}f`,
+    });
+    acknowledge(`credited ${id}f ${form} ${cost}`);
+    if (random.below(20) === 0) {
+      await credits.unite({ wallet: { kind: 'ethereum', address: wallet }, others: [form] });
+      acknowledge(`united ${form} ${wallet}`);
+    }
     if (random.below(3) === 0) {
       await credits.approve({ id, payer: wallet, approved: friend, amount: cost });
       acknowledge(`approved ${id} ${wallet} ${friend}`);

@@ -10,7 +10,7 @@ import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
 import { RequestSignatures } from '../../src/credits/signatures/request-signatures.ts';
 import { encodeBase58 } from '../../src/formats/base58.ts';
-import { addressBytes } from '../../src/formats/solana/address.ts';
+import { addressBytes, parseSolanaAddress } from '../../src/formats/solana/address.ts';
 import { parseTransaction, serializeTransaction, signersOf } from '../../src/formats/solana/transaction.ts';
 import { type App, createHttpServer, type HttpServer } from '../../src/kernel/http/server.ts';
 import { Metrics } from '../../src/kernel/metrics.ts';
@@ -18,8 +18,10 @@ import { silentLog } from '../../src/kernel/testing.ts';
 import type { Keypair } from '../../src/localnet/solana/genesis.ts';
 import { TestLedger, wallet } from '../../src/localnet/solana/testing.ts';
 import type { SolanaKey } from '../../src/names/chain/service-key.ts';
+import type { NameListener } from '../../src/names/changes.ts';
 import { namesMigrations } from '../../src/names/migrations.ts';
 import { createNames, type Names } from '../../src/names/part.ts';
+import type { KnownGateway } from '../../src/names/where.ts';
 import type { CardPayments } from '../../src/payments/card/card.ts';
 import { cardMigrations } from '../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../src/pricing/configured.ts';
@@ -54,6 +56,8 @@ export interface NamesBenchOptions {
   readonly ledger?: TestLedger;
   /** Routes of the card part: webhooks. */
   readonly cardRoutes?: (app: App, cards: CardPayments) => void;
+  readonly listeners?: readonly NameListener[];
+  readonly gateways?: () => readonly KnownGateway[];
   readonly cards?: (bench: { sql: Sql; pricing: Pricing; now: () => number }) => CardPayments;
 }
 
@@ -140,7 +144,9 @@ export class NamesBench {
     const faults: Faults = {};
     const real = createNameChain({ urls: [ledger.local.url], timeoutMs: 60_000 });
     const chain = breakable(real, faults);
-    const registry = createNameRegistry(chain, ledger.programs, () => Math.floor(now() / 1000));
+    const otherAnts = config.ANT_PROGRAMS_TRUSTED.map((one) => parseSolanaAddress(one));
+    const programs = { ...ledger.programs, otherAnts };
+    const registry = createNameRegistry(chain, programs, () => Math.floor(now() / 1000));
     const cards = options.cards?.({ sql, pricing, now });
     const bench = new NamesBench({
       ledger,
@@ -180,6 +186,8 @@ export class NamesBench {
       deliveryTimeoutMs: this.#options.deliveryTimeoutMs ?? 2_000,
       now: () => this.ledger.time,
       ...(this.cards !== undefined && { cards: this.cards }),
+      listeners: this.#options.listeners ?? [],
+      gateways: this.#options.gateways ?? (() => []),
     });
     const server = createHttpServer({
       name: 'payment',
@@ -323,7 +331,7 @@ export function ownerHeaders(
   owner: Keypair,
   nonce: string = randomUUID(),
 ): Record<string, string> {
-  const fields: Readonly<Record<string, unknown>> = { undername: '@', ttlSeconds: 3600, ...body };
+  const fields: Readonly<Record<string, unknown>> = { undername: '@', ttlSeconds: 900, ...body };
   const line = (value: unknown) => (Array.isArray(value) ? value.join('\u0001') : String(value ?? '\u0000'));
   const lines = [...(proofFields[action] ?? [])].map((name) => line(fields[name]));
   const message = ['arns', action, ...lines].join('\n');

@@ -1,5 +1,5 @@
 /** A command run to its end, as a person or a script runs it. */
-import { fork, type SpawnOptions, spawn } from 'node:child_process';
+import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 
@@ -9,13 +9,16 @@ export interface CommandResult {
   readonly error: string;
 }
 
+/** `begun` gets the process, to send it signals. */
 export function runCommand(
   command: string,
   args: readonly string[],
   options: Pick<SpawnOptions, 'cwd' | 'env'>,
+  begun: (child: ChildProcess) => unknown = () => {},
 ): Promise<CommandResult> {
   return new Promise((done, failed) => {
     const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    begun(child);
     let [out, error] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (piece: string) => {
       out += piece;
@@ -40,8 +43,12 @@ export function runTurnpike(
 }
 
 export interface Commands {
-  /** As `runTurnpike`. One at a time: the next waits for the one before. */
-  run(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult>;
+  /** As `runTurnpike`, in the folder of the checkout unless another is named. One at a time: the next waits for the one before. */
+  run(
+    args: readonly string[],
+    environment: Readonly<Record<string, string>>,
+    cwd?: string,
+  ): Promise<CommandResult>;
   stop(): void;
 }
 
@@ -53,14 +60,21 @@ export function startCommands(): Commands {
   });
   let last: Promise<unknown> = Promise.resolve();
   return {
-    run(args, environment) {
+    run(args, environment, cwd) {
       const turn = last.then(async (): Promise<CommandResult> => {
-        const gone = once(worker, 'exit').then(() => {
+        const over = new AbortController();
+        const heard = async (event: string) => once(worker, event, { signal: over.signal });
+        const gone = heard('exit').then(() => {
           throw new Error(`the process ended that ran "turnpike ${args.join(' ')}"`);
         });
-        const answered = once(worker, 'message').then(([result]) => result as CommandResult);
-        worker.send({ args, environment });
-        return await Promise.race([answered, gone]);
+        const answered = heard('message').then(([result]) => result as CommandResult);
+        worker.send({ args, environment, cwd });
+        try {
+          return await Promise.race([answered, gone]);
+        } finally {
+          over.abort();
+          await Promise.allSettled([answered, gone]);
+        }
       });
       last = turn.catch(() => {});
       return turn;

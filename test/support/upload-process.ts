@@ -1,7 +1,8 @@
-/** The upload surface in a process of its own, to be killed: `node upload-process.ts <folder> <node> [<blob store>]`. */
+/** The upload surface in a process of its own, to be killed: `node upload-process.ts <folder> <node> <gateways> [<blob store>]`. */
 import { startTestUpload } from '../../src/upload/testing.ts';
+import { told } from './told-gateways.ts';
 
-const [folder = '', nodeUrl = '', blobStoreUrl] = process.argv.slice(2);
+const [folder = '', nodeUrl = '', gateways = '', blobStoreUrl] = process.argv.slice(2);
 const running = await startTestUpload(
   {
     BUNDLE_MAX_WAIT_MS: '0',
@@ -10,7 +11,7 @@ const running = await startTestUpload(
     BUNDLE_MAX_ITEMS: '20',
     ...(blobStoreUrl !== undefined && { BLOB_STORE_URL: blobStoreUrl }),
   },
-  { arweaveNodeUrls: [nodeUrl], now: Date.now },
+  { arweaveNodeUrls: [nodeUrl], now: Date.now, ...told(gateways.split(',')) },
   { folder },
 );
 console.log(running.url);

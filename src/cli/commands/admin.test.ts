@@ -1,8 +1,7 @@
 /** `turnpike admin`, run as a person runs it, against a gateway of this process. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   type AdminGateway,
@@ -12,22 +11,25 @@ import {
   startAdminGateway,
 } from '../../../test/support/admin-gateway.ts';
 import { text, until } from '../../../test/support/local-gateway.ts';
+import { startCommands } from '../../../test/support/run-command.ts';
 
 let gateway: AdminGateway;
+const commands = startCommands();
 before(async () => {
   gateway = await startAdminGateway();
 });
-after(() => gateway.stop());
+after(async () => {
+  commands.stop();
+  await gateway.stop();
+});
 
-function run(args: string[], key = adminKey): Promise<{ code: number; out: string; err: string }> {
-  return new Promise((done) => {
-    execFile(
-      process.execPath,
-      ['bin/turnpike.js', 'admin', ...args, '--url', gateway.url],
-      { cwd: resolve(import.meta.dirname, '../../..'), env: { ...process.env, ADMIN_API_KEY: key } },
-      (error, out, err) => done({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
+async function run(
+  args: string[],
+  key = adminKey,
+): Promise<{ code: number | null; out: string; err: string }> {
+  const environment = { ADMIN_API_KEY: key };
+  const { code, out, error } = await commands.run(['admin', ...args, '--url', gateway.url], environment);
+  return { code, out, err: error };
 }
 
 test('blocks and lifts, exports and prunes, and says what the gateway refuses', async () => {

@@ -45,6 +45,8 @@ turnpike admin block-name <name>            stop serving a name and its undernam
 turnpike admin unblock-name <name>
 turnpike admin blocks                       everything that is blocked
 turnpike admin why <id>                     why an upload is not permanent yet
+turnpike admin bundles [<state>]            the newest bundles of uploads and how they fare; open, stuck, damaged, permanent …
+turnpike admin announcements                which gateways are told of uploads, and what waits for each
 turnpike admin audit                        who changed what, at each service, newest first
 turnpike admin export <folder> --from <height> --to <height>
                                             blocks, transactions and tags as Parquet, inside the export folder
@@ -57,7 +59,7 @@ turnpike admin prune-status
 
   --url <gateway>           default: GATEWAY_PORT on HOST
   --source, --notes <text>  of a block: who asked for it, and why
-  --upload <url>            of why and the audit: the upload service; default: UPLOAD_PORT on HOST
+  --upload <url>            of why, bundles, announcements and the audit: the upload service; default: UPLOAD_PORT on HOST
   --since <ISO date>, --limit <n>, --payment <url>, --router <url>
                             of the audit; default: PAYMENT_PORT and PORT on HOST
   --json                    for machines
@@ -76,16 +78,15 @@ MODERATION_ADMIN_TOKEN or the one made there.`,
       given: string | undefined,
     ): AdminClient => adminClient(name, serviceUrl(config, name, given), config);
     const gateway = client('gateway', values.url);
+    const upload = client('upload', values.upload);
     if (action === 'why') {
       if (subject === undefined) throw new UsageError('say which id');
-      return why({ upload: client('upload', values.upload), gateway }, subject, values.json === true);
+      return why({ upload, gateway }, subject, values.json === true);
     }
+    if (action === 'bundles') return bundles(upload, subject, values.json === true);
+    if (action === 'announcements') return announcements(upload, values.json === true);
     if (action === 'audit') {
-      const others = [
-        client('payment', values.payment),
-        client('upload', values.upload),
-        client('router', values.router),
-      ];
+      const others = [client('payment', values.payment), upload, client('router', values.router)];
       return audit([gateway, ...others], values);
     }
     return perform(gateway, action, subject, values);
@@ -308,6 +309,31 @@ async function why(
   const { sentences, ...known } = await explainItem(clients, id);
   printResult(json, { ...known, why: sentences }, printable(sentences.join('\n'), '\n'));
   return known.item === undefined && known.bundle === undefined ? 1 : 0;
+}
+
+async function bundles(upload: AdminClient, state: string | undefined, json: boolean): Promise<number> {
+  const query = state === undefined ? '' : `?${new URLSearchParams({ state })}`;
+  const answer = await upload.call('GET', `bundles${query}`);
+  const listed: unknown[] = Array.isArray(answer.bundles) ? answer.bundles : [];
+  const lines = listed.map((bundle) => String(memberOf(bundle, 'why')));
+  printResult(json, answer, printable(lines.length === 0 ? 'there are none' : lines.join('\n'), '\n'));
+  return 0;
+}
+
+async function announcements(upload: AdminClient, json: boolean): Promise<number> {
+  const answer = await upload.call('GET', 'announcements');
+  const gateways: unknown[] = Array.isArray(answer.gateways) ? answer.gateways : [];
+  const lines = gateways.map((gateway) => {
+    const [host, waiting, dropped, lastError] = ['host', 'waiting', 'dropped', 'lastError'].map((name) =>
+      String(memberOf(gateway, name)),
+    );
+    const listens = memberOf(gateway, 'listening') === true;
+    const state = listens ? 'listens' : `does not listen (${lastError})`;
+    return `${host} ${state}: ${waiting} items wait for it, ${dropped} were given up`;
+  });
+  const text = lines.length === 0 ? 'no gateway is told of uploads' : lines.join('\n');
+  printResult(json, answer, printable(text, '\n'));
+  return 0;
 }
 
 /** The lines of all surfaces in one list. One that does not answer is named; the others' are shown all the same. */

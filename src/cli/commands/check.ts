@@ -103,6 +103,10 @@ function describe(report: CheckReport, nodes: number, depth: number, isFinal: bo
         ? 'none yet: it waits to be mined'
         : 'none that a node knows of';
   const seen = chunks.map((chunk) => chunk.nodes.length);
+  const [fewest, most] = [
+    seen.reduce((a, b) => Math.min(a, b), nodes),
+    seen.reduce((a, b) => Math.max(a, b), 0),
+  ];
   const lines: [string, string][] = [
     ['what', kind === 'unknown' ? 'nobody knows it' : `${kind} of ${inBytes(size)}`],
     ...(bundles.length === 0
@@ -115,7 +119,7 @@ function describe(report: CheckReport, nodes: number, depth: number, isFinal: bo
       : ([
           [
             'chunks',
-            `${chunks.length - missing.length} of ${chunks.length}, each at ${Math.min(...seen)} to ${Math.max(...seen)} of ${nodes} nodes`,
+            `${chunks.length - missing.length} of ${chunks.length}, each at ${fewest === most ? most : `${fewest} to ${most}`} of ${nodes} nodes`,
           ],
         ] as [string, string][])),
     ...missing

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, readProcessConfig } from '../../config/config.ts';
-import { rootUndername } from '../../formats/solana/name-rules.ts';
+import { defaultTtlSeconds, rootUndername } from '../../formats/solana/name-rules.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { inBytes, inCredits } from '../amounts.ts';
 import { type Command, parseTag, printJson, readArguments, UsageError } from '../command.ts';
@@ -18,7 +18,6 @@ import { severalAtOnce } from '../several-at-once.ts';
 import { howToGetMore } from '../upload/explain-credits.ts';
 import { folderItems } from '../upload/folder.ts';
 import { NotEnoughCredits, UploadClient } from '../upload/upload-client.ts';
-import { usualTtlSeconds } from './name.ts';
 
 const sentAtOnce = 4;
 /** What scripts tell apart. A wrong use is 64, anything else that went wrong 1. */
@@ -35,7 +34,7 @@ points the name at it, and ends when the gateways show it. Given again, it goes 
   --index <path>       the folder's page for its own address (default index.html, when there is one)
   --fallback <path>    the page for paths that are not there, for example of a single-page app
   --tag <name=value>   for every item; may be repeated
-  --ttl <seconds>      how long readers may keep what the name points at (default ${usualTtlSeconds})
+  --ttl <seconds>      how long readers may keep what the name points at (default ${defaultTtlSeconds})
   --dry-run            say it, and change nothing
   --wait permanent     end when every new item is on the chain for good
   --gateway <url>      that must show the name; may be repeated (default: the gateway of the upload service)
@@ -103,7 +102,7 @@ something else went wrong.`,
       upload,
       names: new NamesClient(paymentUrl),
       paymentUrl,
-      ttlSeconds: secondsOf(values.ttl, usualTtlSeconds, '--ttl'),
+      ttlSeconds: secondsOf(values.ttl, defaultTtlSeconds, '--ttl'),
       deadline: Date.now() + secondsOf(values.timeout, 600, '--timeout') * 1_000,
       isDryRun: values['dry-run'] === true,
       untilPermanent: values.wait === 'permanent',

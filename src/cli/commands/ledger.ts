@@ -3,11 +3,21 @@ import { readProcessConfig } from '../../config/config.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import type { KeptName } from '../../formats/admin-answers.ts';
 import { takenBackNames } from '../../names/receipts.ts';
-import { Bookkeeping, InvalidAmount, parseCredits, parseTransactionHash } from '../../payment/bookkeeping.ts';
+import {
+  Bookkeeping,
+  InvalidAmount,
+  parseCredits,
+  parseTransactionHash,
+  returnSummary,
+} from '../../payment/bookkeeping.ts';
+import { newestReturns } from '../../payments/returns/rows.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
+import { adminClient } from '../admin-clients.ts';
 import { inCredits } from '../amounts.ts';
 import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
+import { serviceUrl } from '../service-url.ts';
 import { addressOfAnyWallet } from '../wallet-file.ts';
 
 const shownAtOnce = 1_000;
@@ -23,21 +33,40 @@ turnpike ledger settle <payment> <hash>       an x402 payment was made after all
 turnpike ledger void <payment>                an x402 or chain payment was never made, or was made good otherwise
 turnpike ledger gifts                         credits bought for email addresses that wait to be redeemed
 turnpike ledger refunded <quote>              a refund that failed for good was made by other means
+turnpike ledger returns                       unused credits that go back to their payers, and what waits for a person
+turnpike ledger returned <return> <transaction>
+                                              a return was sent by hand: it is looked up on its chain
+turnpike ledger retry <return>                have the service try again to send a return
+turnpike ledger refuse <return>               do not send a return: the credits are given back (--message says why)
 
 A wallet is named by its address or by the file of its key.
 
-  --message <text>  with credit: shown in the wallet's payment history
+  --message <text>  with credit: shown in the wallet's payment history; with refuse: the reason
   --id <id>         with credit: giving again with the same id gives nothing
+  --url <url>       with returned, retry and refuse: the payment service (default: the local one), which does it
   --json            for machines`,
   async run(args) {
     const { values, positionals } = readArguments({
       args,
-      options: { json: { type: 'boolean' }, message: { type: 'string' }, id: { type: 'string' } },
+      options: {
+        json: { type: 'boolean' },
+        message: { type: 'string' },
+        id: { type: 'string' },
+        url: { type: 'string' },
+      },
       allowPositionals: true,
     });
     const [action, subject, amount, ...rest] = positionals;
     if (rest.length > 0) throw new UsageError('too many arguments');
-    const sql = await openLedgerDatabase(readProcessConfig());
+    const config = readProcessConfig();
+    const ending = returnEnding(action, subject, amount, values.message);
+    if (ending !== undefined) {
+      const service = adminClient('payment', serviceUrl(config, 'payment', values.url), config);
+      await service.call('POST', ending.path, ending.body);
+      printResult(values.json, { id: subject, ended: true }, ending.done);
+      return 0;
+    }
+    const sql = await openLedgerDatabase(config);
     try {
       const keptNames = (limit: number) => takenBackNames(sql, limit);
       const books = new Bookkeeping({ sql, credits: createCredits({ sql }), keptNames });
@@ -57,6 +86,8 @@ A wallet is named by its address or by the file of its key.
           return await endPayment(books, subject, undefined, json);
         case 'gifts':
           return await showGifts(books, json);
+        case 'returns':
+          return await showReturns(sql, json);
         case 'refunded':
           return await endRefund(books, subject, json);
         case 'credit':
@@ -71,6 +102,38 @@ A wallet is named by its address or by the file of its key.
     }
   },
 };
+
+/** What is asked of the running service, which can look at chains and has what it does in its audit log. */
+function returnEnding(
+  action: string | undefined,
+  id: string | undefined,
+  transactionId: string | undefined,
+  reason: string | undefined,
+) {
+  if (action !== 'returned' && action !== 'retry' && action !== 'refuse') return undefined;
+  if (id === undefined) throw new UsageError('say which return');
+  const path = (what: string) => `returns/${encodeURIComponent(id)}/${what}`;
+  if (action === 'retry') return { path: path('retry'), body: {}, done: 'it is tried again' };
+  if (action === 'refuse') {
+    if (reason === undefined) throw new UsageError('say why with --message');
+    return { path: path('refuse'), body: { reason }, done: 'refused, the credits are given back' };
+  }
+  if (transactionId === undefined) throw new UsageError('say which transaction sent it');
+  return { path: path('settle'), body: { transaction: transactionId }, done: 'ended as sent' };
+}
+
+async function showReturns(sql: Sql, json: boolean): Promise<number> {
+  const page = { before: undefined, limit: shownAtOnce };
+  const returns = (await newestReturns(sql, { page })).map(returnSummary);
+  if (json) printJson(returns);
+  else if (returns.length === 0) console.log('no return was made');
+  for (const made of json ? [] : returns) {
+    const what = `${made.amount} of ${made.token} to ${made.recipient}, ${made.winc} winc of ${made.address}`;
+    const how = [made.state, made.reason, made.transaction].filter((part) => part !== null).join(': ');
+    console.log(`${day(made.createdAt)}  return ${made.id}: ${what}: ${how}`);
+  }
+  return 0;
+}
 
 async function check(books: Bookkeeping, json: boolean): Promise<number> {
   const report = await books.check();
@@ -118,7 +181,7 @@ async function show(books: Bookkeeping, asked: WalletAddress, json: boolean): Pr
 
 async function showOpen(books: Bookkeeping, json: boolean): Promise<number> {
   const open = await books.open();
-  const { refunds, payments, chainPayments, names } = open;
+  const { refunds, payments, chainPayments, names, returns } = open;
   if (json) {
     printJson(open);
     return 0;
@@ -138,7 +201,10 @@ async function showOpen(books: Bookkeeping, json: boolean): Promise<number> {
     console.log(`${day(endedAt ?? createdAt)}  chain payment of ${what} failed: ${reason}  ${id}`);
   }
   for (const name of names) console.log(keptName(name));
-  if (refunds.length + payments.length + chainPayments.length + names.length === 0) {
+  for (const { id, amount, token, recipient, createdAt, reason } of returns) {
+    console.log(`${day(createdAt)}  return of ${amount} of ${token} to ${recipient}: ${reason ?? ''}  ${id}`);
+  }
+  if (refunds.length + payments.length + chainPayments.length + names.length + returns.length === 0) {
     console.log('nothing is open');
   }
   return 0;

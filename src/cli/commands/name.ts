@@ -1,6 +1,6 @@
 import { type Config, readProcessConfig } from '../../config/config.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
-import { rootUndername } from '../../formats/solana/name-rules.ts';
+import { defaultTtlSeconds, rootUndername } from '../../formats/solana/name-rules.ts';
 import type { MetadataChange, RecordRequest } from '../../names/requests/action.ts';
 import { inCredits } from '../amounts.ts';
 import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
@@ -12,14 +12,12 @@ import { findKey, findOwner, type OwnerKey, type PersonKey } from '../person-key
 import { serviceUrl } from '../service-url.ts';
 import { addressOfAnyWallet } from '../wallet-file.ts';
 
-/** Readers may keep what a name points at for so long. */
-export const usualTtlSeconds = 900;
-
 export const name: Command = {
   usage: `turnpike name key <file>                          a new Solana key to own names with; it needs no SOL
 turnpike name price <name> [--years <1-5> | --permanent]
 turnpike name buy <name> [--years <1-5> | --permanent] [--target <id>]
 turnpike name show <name>                         where it points, whose it is, until when
+turnpike name where <name>                        what each known gateway shows, and which are behind
 turnpike name list [<address | key file>]         without an address every name there is
 
 turnpike name set <name> <id> [--ttl <seconds>]   point it, or an undername (docs_my-name), at something
@@ -98,6 +96,7 @@ const actions: Readonly<Record<string, (order: Order) => Promise<void>>> = {
   price,
   buy,
   show,
+  where,
   list,
   set,
   remove,
@@ -178,6 +177,30 @@ async function show(order: Order): Promise<void> {
   });
 }
 
+async function where(order: Order): Promise<void> {
+  const found = await order.client.get(`/arns/where/${joinedName(partsOf(order))}`);
+  const views = (Array.isArray(found.gateways) ? found.gateways : []).map(
+    (view: object): Answer => ({ ...view }),
+  );
+  const width = Math.max(0, ...views.map(({ gateway }) => String(gateway).length));
+  const lines = views.map((view) => `${String(view.gateway).padEnd(width)}  ${shownAs(view)}`);
+  const target = found.target === null ? 'nothing' : String(found.target);
+  const kept = found.ttlSeconds === undefined ? '' : `, kept for ${String(found.ttlSeconds)} s`;
+  const none = 'no gateway is known: NAME_GATEWAYS of the service names some';
+  printResult(
+    order.json,
+    found,
+    [`${String(found.name)} points at ${target}${kept}`, ...(lines.length === 0 ? [none] : lines)].join('\n'),
+  );
+}
+
+function shownAs({ state, target, secondsLeft, problem }: Answer): string {
+  if (state === 'silent') return `does not say: ${String(problem)}`;
+  if (state === 'current') return target === null ? 'shows nothing' : 'shows it';
+  const what = target === null ? 'shows nothing yet' : `still shows ${String(target)}`;
+  return secondsLeft === undefined ? what : `${what}, asks again in ${String(secondsLeft)} s`;
+}
+
 async function list(order: Order): Promise<void> {
   if (order.subject === undefined) {
     await withRegistry(order.config, async (registry) => {
@@ -205,7 +228,7 @@ async function list(order: Order): Promise<void> {
 async function set(order: Order): Promise<void> {
   const { object: transactionId } = order;
   if (transactionId === undefined) throw new UsageError('say what the name shall point at');
-  const ttlSeconds = numberOf(order.ttl ?? String(usualTtlSeconds), '--ttl');
+  const ttlSeconds = numberOf(order.ttl ?? String(defaultTtlSeconds), '--ttl');
   await changeRecord(order, `points at ${transactionId}`, { transactionId, ttlSeconds }, (on) => ({
     ...on,
     action: 'set-record',

@@ -2,16 +2,16 @@
  * Asks a name service for things, signed by the payer and, where the action needs it, by the owner. Every signature
  * names the service and covers the request, so that it is good for nothing else.
  */
-import { hash, randomUUID } from 'node:crypto';
-import { memberOf, tryParseJson } from '../../formats/json.ts';
+import { randomUUID } from 'node:crypto';
+import { tryParseJson } from '../../formats/json.ts';
 import { addressBytes } from '../../formats/solana/address.ts';
 import { parseTransaction, serializeTransaction, signersOf } from '../../formats/solana/transaction.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { ownerText, proofMessages } from '../../names/actions/owner-proof.ts';
 import type { RecordRequest } from '../../names/requests/action.ts';
-import { signedText } from '../../wallets/request-signature.ts';
 import type { OwnerKey, PersonKey } from '../person-key.ts';
 import { ServiceClient } from '../service-client.ts';
+import { serviceAddress, signedHeaders } from '../signed-request.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
 
@@ -32,6 +32,9 @@ export class NamesRefused extends StartupError {
   }
 }
 
+/** A machine that is slow may sign too late more than once. */
+const mostSignatures = 3;
+
 export class NamesClient {
   readonly #service: ServiceClient;
 
@@ -49,38 +52,32 @@ export class NamesClient {
    */
   async act(
     action: string,
-    body: Answer,
+    fields: Answer,
     payer: PersonKey,
     owner: OwnerKey | undefined,
     record?: RecordRequest,
   ): Promise<Answer> {
-    const service = await this.#serviceAddress();
+    const service = serviceAddress(await this.get('/info'), this.#service.url);
+    // A transaction that nobody has signed yet is made anew where it comes too late, and wallets do not warn of it.
+    const body = owner === undefined ? fields : { ...fields, signOrder: 'owner-first' };
     const path = `/arns/actions/${action}`;
-    const headers = await payerHeaders(payer, service, path, body);
+    const headers = await signedHeaders(payer, { service, method: 'POST', path: `/v1${path}`, body });
     if (owner !== undefined && record !== undefined) Object.assign(headers, proof(record, owner, service));
     const created = await this.#call('POST', path, body, headers);
     if (created.status === 'completed') return created;
-    const { nonce, transaction } = created;
-    if (owner === undefined || typeof transaction !== 'string') {
-      throw new StartupError(
-        `the action ${String(nonce)} is ${String(created.status)} and cannot be signed here`,
-      );
+    let answer = created;
+    for (let tries = 0; answer.status !== 'completed'; tries += 1) {
+      const { nonce, transaction } = answer;
+      if (owner === undefined || typeof transaction !== 'string' || tries === mostSignatures) {
+        throw new StartupError(
+          `the action ${String(nonce)} is ${String(answer.status)} and cannot be signed here`,
+        );
+      }
+      answer = await this.#call('POST', `/arns/actions/${String(nonce)}/sign`, {
+        transaction: signed(transaction, owner),
+      });
     }
-    return this.#call('POST', `/arns/actions/${String(nonce)}/sign`, {
-      transaction: signed(transaction, owner),
-    });
-  }
-
-  /** What signatures name the service by. */
-  async #serviceAddress(): Promise<string> {
-    const { addresses } = await this.get('/info');
-    const address = memberOf(addresses, 'arweave');
-    if (typeof address !== 'string') {
-      throw new StartupError(
-        `${this.#service.url} does not say its Arweave address, which signatures name it by`,
-      );
-    }
-    return address;
+    return answer;
   }
 
   async #call(
@@ -95,26 +92,6 @@ export class NamesClient {
     if (typeof read !== 'object') throw new StartupError(`${this.#service.url} answered nonsense`);
     return { ...read };
   }
-}
-
-async function payerHeaders(
-  payer: PersonKey,
-  service: string,
-  path: string,
-  body: Answer,
-): Promise<Record<string, string>> {
-  const nonce = randomUUID();
-  const contentDigest = `sha-256=:${hash('sha256', JSON.stringify(body), 'base64')}:`;
-  const boundTo = { service, method: 'POST', path: `/v1${path}`, contentDigest };
-  const signature = await payer.signText(signedText({ nonce, boundTo }));
-  return {
-    'x-service-address': service,
-    'content-digest': contentDigest,
-    'x-nonce': nonce,
-    'x-signature': signature.toString('base64url'),
-    'x-public-key': payer.items.owner.toString('base64url'),
-    'x-signature-type': String(payer.items.signatureType),
-  };
 }
 
 /** The owner's proof of what is done with a record (interface §5), with a nonce, for this service alone. */

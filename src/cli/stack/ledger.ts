@@ -14,6 +14,7 @@ import { cardMetrics } from '../../payment/card/part.ts';
 import { x402Metrics } from '../../payment/x402/part.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
 import { createCardPayments } from '../../payments/card/card-payments.ts';
+import { failReturn } from '../../payments/returns/rows.ts';
 import type { X402Payments } from '../../payments/x402/x402.ts';
 import { createX402Payments } from '../../payments/x402/x402-payments.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
@@ -50,7 +51,7 @@ function cardPayments(
   config: Config,
   log: Logger,
   local: LocalCardProvider | undefined,
-  { sql, pricing, metrics }: Base,
+  { sql, credits, pricing, metrics }: Base,
 ): CardPayments | undefined {
   if (!config.CARD_PAYMENTS_ENABLED) return undefined;
   const secretKey = config.STRIPE_SECRET_KEY ?? local?.secretKey;
@@ -69,7 +70,10 @@ function cardPayments(
       STRIPE_WEBHOOK_SECRET: webhookSecret,
       STRIPE_API_URL: config.STRIPE_SECRET_KEY === undefined ? local?.url : config.STRIPE_API_URL,
     },
-    { sql, pricing, log, observe: cardMetrics(metrics) },
+    {
+      ...{ sql, pricing, log, observe: cardMetrics(metrics) },
+      returnFailedIn: (tx, id) => failReturn(tx, credits, id, 'the refund failed', Date.now()),
+    },
   );
 }
 

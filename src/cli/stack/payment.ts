@@ -1,4 +1,6 @@
 /** The payment server as it is put together here. Loaded when it is made. */
+import type { Config } from '../../config/config.ts';
+import type { TopUpPage } from '../../credits/lack.ts';
 import { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Surface } from '../../kernel/part.ts';
@@ -10,8 +12,11 @@ import { createCardPart, noCardPart } from '../../payment/card/part.ts';
 import { createGifts } from '../../payment/gifts.ts';
 import { createPaymentSurface } from '../../payment/surface.ts';
 import { createX402Part } from '../../payment/x402/part.ts';
+import { parseEvmKey } from '../../payments/returns/ways/ways.ts';
+import { configuredPrograms } from '../../registry/programs.ts';
 import { isKnownToEveryone } from '../../wallets/local-wallets.ts';
 import { version } from '../version.ts';
+import { NameListeners, type NameReaders } from './name-listeners.ts';
 import { openNameRegistry } from './name-registry.ts';
 import type { Ledger } from './shared-ledger.ts';
 import type { SurfaceNeeds } from './surface-needs.ts';
@@ -20,6 +25,9 @@ interface PaymentNeeds extends SurfaceNeeds {
   readonly ledger: Ledger;
   /** Where readers find what is stored here. */
   readonly gatewayUrl: string;
+  /** Who shows names, of this process or elsewhere. */
+  readonly nameReaders: NameReaders;
+  readonly topUpPage: TopUpPage;
 }
 
 /** Card, x402 and names are plugged into it. */
@@ -30,6 +38,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
   const solana = await keys.solana();
   const signatures = new RequestSignatures({
     sql,
+    credits,
     service: config.ARWEAVE_ADDRESS ?? wallet.address,
     requireBound: config.REQUIRE_BOUND_SIGNATURES,
     perMinute: config.ACTING_SIGNATURES_PER_MINUTE,
@@ -52,6 +61,7 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
     signatures,
     gifts,
     refuses,
+    topUpPage: needs.topUpPage,
     metrics,
     chains: {
       arweaveNodes: network.arweaveNodeUrls(),
@@ -59,6 +69,17 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
       arweaveAddress: wallet.address,
       formerArweaveAddresses: await keys.formerWallets(),
       solanaAddress: solana.address,
+      arioMint: arioMint(config),
+    },
+    waysBack: {
+      cards,
+      arweaveKey: wallet,
+      solanaKey: solana,
+      evmKey: evmKey(config.RETURN_EVM_KEY ?? network.facilitator?.payeeKey),
+      x402: {
+        payTo: config.X402_PAYMENT_ADDRESS ?? network.facilitator?.payTo,
+        rpcUrls: { ...network.facilitator?.rpcUrls, ...config.X402_RPC_URLS },
+      },
     },
     version,
     adminKey: await keys.adminKey(),
@@ -75,6 +96,14 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
   });
 }
 
+/** The token that names are bought with is also taken for credits. */
+const arioMint = (config: Config) =>
+  config.ARNS_PROGRAM_CLUSTER === 'custom' && config.ARNS_TOKEN_MINT === undefined
+    ? undefined
+    : configuredPrograms(config).mint;
+
+const evmKey = (text: string | undefined) => (text === undefined ? undefined : parseEvmKey(text));
+
 /** The part of the payment server that sells names. The service's Solana key buys them and pays for it. */
 async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Promise<Names> {
   const { config, log, network, ledger } = needs;
@@ -84,22 +113,26 @@ async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Pr
   await network.solana?.fund(key.address);
   const opened = openNameRegistry(config, network.solanaRpcUrls());
   if (opened === undefined) throw new StartupError('SOLANA_RPC_URL must be set, or NAMES_ENABLED to false');
+  const told = new NameListeners(config, needs.keys, needs.nameReaders);
   const names = createNames(config, {
     ...opened,
     log: log.child({ part: 'names' }),
     metrics,
     sql,
     credits,
+    topUpPage: needs.topUpPage,
     pricing,
     signatures,
     key,
+    listeners: told.listeners,
+    gateways: () => told.gateways(),
     ...(cards !== undefined && { cards }),
   });
   return {
     ...names,
     async stop() {
       await names.stop();
-      await opened.chain.close();
+      await Promise.all([opened.chain.close(), told.close()]);
     },
   };
 }

@@ -7,6 +7,7 @@ import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import type { AnnounceGateway } from '../../config/variables/upload.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { fastRsaKeyOf, makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
 import { makeToken, readOrCreateKey } from '../../kernel/keys.ts';
@@ -81,6 +82,11 @@ export class ServiceKeys {
     const path = this.#config.ADMIN_API_KEY_FILE;
     if (path !== undefined) return this.#given('ADMIN_API_KEY_FILE', path, (text) => text.trim());
     return this.#config.ADMIN_API_KEY ?? (await this.#kept('admin-api-key', makeToken));
+  }
+
+  /** What the admin routes of a gateway elsewhere want. */
+  gatewayKey({ key, keyFile = '' }: AnnounceGateway): string {
+    return key ?? this.#given('ANNOUNCE_GATEWAYS', keyFile, (text) => text.trim());
   }
 
   #rsaKey(

@@ -1,4 +1,5 @@
 /** The upload service as it is put together here. Loaded when it is made. */
+import type { TopUpPage } from '../../credits/lack.ts';
 import type { Blocklist } from '../../delivery/moderation/blocklist.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
@@ -13,13 +14,14 @@ interface UploadNeeds extends SurfaceNeeds {
   readonly gateway: { readonly publicUrl: string; readonly adminUrl: string };
   /** What is not given back; undefined where no gateway's list is followed. */
   readonly blocklist: Blocklist | undefined;
+  readonly topUpPage: TopUpPage;
 }
 
 /** Bundles are paid for in AR; on the local network that costs nothing, so that the wallet is filled at start. */
 const localFunds = 1_000_000n * 1_000_000_000_000n;
 
 export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
-  const { config, log, keys, network, gateway, blocklist } = needs;
+  const { config, log, keys, network, gateway, blocklist, topUpPage } = needs;
   const { sql, credits, pricing, x402 } = needs.ledger;
   const wallet = await keys.wallet();
   await network.arweave?.fund(wallet.address, localFunds);
@@ -44,9 +46,19 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
     },
     arweaveNodeUrls: network.arweaveNodeUrls(),
     blocklist,
+    topUpPage,
     gateway: {
       publicUrl: gateway.publicUrl,
       admin: { url: gateway.adminUrl, key: adminKey },
     },
+    otherGateways: config.ANNOUNCE_GATEWAYS.filter(
+      // The one of this service is told anyway.
+      ({ url }) => url !== gateway.adminUrl && url !== gateway.publicUrl,
+    ).map((place) => ({
+      url: place.url,
+      key: keys.gatewayKey(place),
+      host: place.host ?? new URL(place.url).host,
+      hasData: place.data ?? true,
+    })),
   });
 }

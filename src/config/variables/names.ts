@@ -1,4 +1,4 @@
-import { boolean, fraction, integer, milliseconds, oneOf, secret, text, urls } from '../kinds.ts';
+import { boolean, fraction, integer, list, milliseconds, oneOf, secret, text, urls } from '../kinds.ts';
 
 /** The chain that names live on, and what the service charges for acting on it. */
 export const names = {
@@ -31,6 +31,16 @@ export const names = {
   ARNS_TOKEN_MINT: text({
     meaning: 'Mint of the token names are paid in, with `custom`',
     default: undefined,
+  }),
+  ANT_PROGRAMS_TRUSTED: list({
+    meaning:
+      'Further token programs whose tokens the service acts on: its key signs what they run, so name only those you trust. Names of any token program resolve',
+    default: [],
+  }),
+  NAME_GATEWAYS: urls({
+    meaning:
+      'Gateways that are asked what they show for a name, beside the own one and those that the router of this process knows',
+    default: [],
   }),
   ARNS_DEFAULT_TARGET: text({
     meaning: 'What a bought name points at until its owner says otherwise: a transaction id',

@@ -1,4 +1,4 @@
-import { boolean, integer, list, milliseconds, secret, text, urls } from '../kinds.ts';
+import { boolean, fraction, integer, list, milliseconds, secret, text, url, urls } from '../kinds.ts';
 
 /** Where chain payments go, how they are looked up, and who may read what. */
 export const payment = {
@@ -24,7 +24,7 @@ export const payment = {
     default: undefined,
   }),
   SOLANA_ADDRESS: text({
-    meaning: 'Wallet that payments in SOL go to; without it the service key',
+    meaning: 'Wallet that payments in SOL and ARIO go to; without it the service key',
     default: undefined,
   }),
   ETHEREUM_ADDRESS: text({
@@ -51,6 +51,14 @@ export const payment = {
     meaning: 'JSON-RPC of Base, one or several: a payment counts as absent when all say so',
     default: [],
   }),
+  KYVE_ADDRESS: text({
+    meaning: 'Wallet that payments in KYVE go to; none are taken without it',
+    default: undefined,
+  }),
+  KYVE_API_URL: urls({
+    meaning: 'REST API of KYVE, one or several: a payment counts as absent when all say so',
+    default: [],
+  }),
   ARWEAVE_MIN_CONFIRMATIONS: integer({
     meaning: 'Confirmations after which a payment in AR is credited; 0 = 18, or 1 in the world `local`',
     default: 0,
@@ -69,6 +77,32 @@ export const payment = {
     meaning: 'Confirmations after which a payment on Base is credited',
     default: 5,
     min: 1,
+  }),
+  KYVE_MIN_CONFIRMATIONS: integer({
+    meaning: 'Confirmations after which a payment in KYVE is credited; its blocks are final at once',
+    default: 1,
+    min: 1,
+  }),
+  RETURN_WINDOW_DAYS: integer({
+    meaning:
+      'How long after its payment what is left of it can be returned to where it came from; 0 = no payment is returned',
+    default: 0,
+    max: 3_650,
+    inWorlds: { local: 14 },
+  }),
+  RETURN_FEE_PERCENT: fraction({
+    meaning: 'What of a return the service keeps',
+    default: 0,
+    max: 99,
+  }),
+  RETURN_MINIMUM_CREDITS: fraction({
+    meaning: 'Smallest return: sending less costs more than it is worth',
+    default: 0.001,
+    max: 1_000_000,
+  }),
+  RETURN_EVM_KEY: secret({
+    meaning:
+      'Private key (64 hex digits) of the Ethereum addresses that payments go to: returns are sent with it. Those of addresses that it is not the key of wait for the operator',
   }),
   CRYPTO_FUND_EXCLUDED_ADDRESSES: list({
     meaning: 'Wallets whose chain payments are refused',
@@ -119,6 +153,11 @@ export const payment = {
     meaning: 'How many transactions that are not found the clients of one network may report in a minute',
     default: 120,
     min: 1,
+  }),
+  PAYMENT_PAGE_URL: url({
+    meaning:
+      'Page on which a wallet is topped up, told with every 402; `{address}` in it becomes the wallet. Without it the account page of the console of this process, else a card checkout of this service',
+    default: undefined,
   }),
   LEDGER_CHECK_INTERVAL_MS: milliseconds({
     meaning: 'How often the ledger proves to itself that it adds up; 0 = never',

@@ -1,6 +1,52 @@
-import { integer, list, milliseconds } from '../kinds.ts';
+import { integer, json, list, milliseconds } from '../kinds.ts';
 
 const gibibyte = 1024 ** 3;
+const day = 86_400;
+const mostGateways = 20;
+
+/** A gateway that is told of new items, beside the one of this service. */
+export interface AnnounceGateway {
+  readonly url: string;
+  /** What its admin routes want: the key itself, or the file that holds it. */
+  readonly key?: string;
+  readonly keyFile?: string;
+  /** As readers know it, where that is another than the one of `url`. */
+  readonly host?: string;
+  /** False: it indexes what it is told of, and does not serve the bytes before they are mined. */
+  readonly data?: boolean;
+}
+
+function readGateways(value: unknown): readonly AnnounceGateway[] {
+  if (!Array.isArray(value)) throw new Error('must be a JSON list');
+  if (value.length > mostGateways) throw new Error(`must list at most ${mostGateways} gateways`);
+  const gateways = value.map(readGateway);
+  const urls = new Set(gateways.map(({ url }) => url));
+  if (urls.size < gateways.length) throw new Error('must list each gateway once');
+  return gateways;
+}
+
+function readGateway(value: unknown): AnnounceGateway {
+  const { url, key, keyFile, host, data, ...others }: Record<string, unknown> = Object(value);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new Error('must list gateways with url, key or keyFile, host and data only');
+  if (typeof url !== 'string' || !/^https?:\/\/[^/]/.test(url) || !URL.canParse(url)) {
+    throw new Error('must give each gateway a url that begins with http:// or https://');
+  }
+  const given = key ?? keyFile;
+  if (typeof given !== 'string' || given === '' || (key !== undefined && keyFile !== undefined)) {
+    throw new Error('must give each gateway either a key or a keyFile');
+  }
+  if (host !== undefined && (typeof host !== 'string' || !/^[\w.-]+(:\d+)?$/.test(host))) {
+    throw new Error('must give as host a host name');
+  }
+  if (data !== undefined && typeof data !== 'boolean') throw new Error('must give as data true or false');
+  return {
+    url: url.replace(/\/+$/, ''),
+    ...(key === undefined ? { keyFile: given } : { key: given }),
+    ...(host !== undefined && { host }),
+    ...(data !== undefined && { data }),
+  };
+}
 
 /** What the upload surface takes, for how much, and how it brings it to the chain. */
 export const upload = {
@@ -78,5 +124,46 @@ export const upload = {
   UPLOAD_RETENTION_SECS: integer({
     meaning: 'How long the local copy of an item is kept after it is permanent',
     default: 604_800,
+  }),
+  BUNDLE_WATCH_SECS: integer({
+    meaning:
+      'How long a bundle is looked at again after it is permanent, and mended where chunks of it are gone; 0 = never',
+    default: 365 * day,
+  }),
+  BUNDLE_WATCH_FIRST_SECS: integer({
+    meaning:
+      'When a permanent bundle is first looked at again; the times between two looks double from there',
+    default: day,
+    min: 1,
+  }),
+  BUNDLE_WATCH_LONGEST_SECS: integer({
+    meaning: 'Longest time between two looks at a permanent bundle',
+    default: 30 * day,
+    min: 1,
+  }),
+  BUNDLE_WATCH_CHUNKS: integer({
+    meaning: 'Chunks of a bundle that are read back at each look, beside its last: chosen anew each time',
+    default: 8,
+    min: 1,
+    max: 1_000,
+  }),
+  BUNDLE_WATCH_PER_HOUR: integer({
+    meaning: 'Looks at permanent bundles per hour at most',
+    default: 600,
+    min: 1,
+    max: 3_600_000,
+  }),
+  ANNOUNCE_GATEWAYS: json<readonly AnnounceGateway[]>({
+    meaning:
+      'Gateways that are told of new items, beside the one of this service, as a list of `{"url", "key" or "keyFile", "host", "data"}`: its admin key or the file of it, the host that receipts name where it is not that of the url, and `"data": false` for one that does not serve the bytes before they are mined',
+    default: [],
+    check: readGateways,
+    secrets: ['key'],
+  }),
+  ANNOUNCE_MAX_WAITING: integer({
+    meaning:
+      'Items that wait for one gateway at most; beyond it the oldest are not announced to it, and it finds them on the chain',
+    default: 100_000,
+    min: 1,
   }),
 };

@@ -5,7 +5,8 @@
  */
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { readAmount } from '../../storage/sql/typed-rows.ts';
+import { readAmount, readText } from '../../storage/sql/typed-rows.ts';
+import { mayBeOtherForm } from '../../wallets/address-forms.ts';
 import {
   type AddressType,
   type EntryReason,
@@ -14,6 +15,39 @@ import {
   type Winc,
   winc,
 } from '../credits.ts';
+
+/**
+ * What the account of an address is called: the address itself, unless that is another form of a wallet whose account has
+ * another name (`unite.ts`). Forms are never taken back.
+ */
+export async function accountOfAddress(executor: SqlExecutor, address: string): Promise<string> {
+  if (!mayBeOtherForm(address)) return address;
+  const row = await executor.get(
+    'SELECT same_as FROM credits_accounts WHERE address = ? AND same_as IS NOT NULL',
+    address,
+  );
+  return row === undefined ? address : readText(row.same_as);
+}
+
+export async function accountsOf(
+  executor: SqlExecutor,
+  addresses: readonly string[],
+): Promise<Map<string, string>> {
+  const accounts = new Map<string, string>();
+  for (const address of new Set(addresses)) accounts.set(address, await accountOfAddress(executor, address));
+  return accounts;
+}
+
+/** The account of an address and every other form of its wallet that is known: what its past is kept under. */
+export async function namesOf(executor: SqlExecutor, address: string): Promise<string[]> {
+  const account = await accountOfAddress(executor, address);
+  const forms = await executor.all('SELECT address FROM credits_accounts WHERE same_as = ?', account);
+  return [account, ...forms.map((row) => readText(row.address))];
+}
+
+/** For a condition on a column: the account of a wallet, or one of its other forms. Takes the account twice. */
+export const isNameOf = (column: string): string =>
+  `(${column} = ? OR ${column} IN (SELECT address FROM credits_accounts WHERE same_as = ?))`;
 
 /** Balances of the accounts a change may touch, as locked. */
 export type Locked = Map<string, bigint>;
@@ -32,7 +66,10 @@ async function balanceOf(
   address: string,
   lock: SqlExecutor['forUpdate'],
 ): Promise<bigint | undefined> {
-  const row = await executor.get(`SELECT balance FROM credits_accounts WHERE address = ? ${lock}`, address);
+  const row = await executor.get(
+    `SELECT balance FROM credits_accounts WHERE address = ? AND same_as IS NULL ${lock}`,
+    address,
+  );
   return row === undefined ? undefined : readAmount(row.balance);
 }
 
@@ -45,32 +82,28 @@ export async function lockAccounts(tx: SqlExecutor, addresses: readonly string[]
   return locked;
 }
 
-/** Locks the account, opening it first where there is none. */
-export async function openAccount(
+/** False when there is one already. */
+export async function insertAccount(
   tx: SqlExecutor,
   address: string,
   type: AddressType,
   now: number,
-): Promise<bigint> {
-  const balance = await lockAccount(tx, address);
-  if (balance !== undefined) return balance;
-  await tx.run(
+): Promise<boolean> {
+  const added = await tx.run(
     `INSERT INTO credits_accounts (address, address_type, balance, created_at) VALUES (?, ?, '0', ?)
      ON CONFLICT (address) DO NOTHING`,
     address,
     type,
     now,
   );
-  const opened = await lockAccount(tx, address);
-  if (opened === undefined) throw new Error(`the account of ${address} could not be opened`);
-  return opened;
+  return added === 1;
 }
 
 /** The account is there: its caller holds its row. */
 export function setBalance(tx: SqlExecutor, address: string, balance: bigint): Promise<void> {
   return changeOne(
     tx,
-    'UPDATE credits_accounts SET balance = ? WHERE address = ?',
+    'UPDATE credits_accounts SET balance = ? WHERE address = ? AND same_as IS NULL',
     balance.toString(),
     address,
   );

@@ -24,7 +24,14 @@ import {
   type RevokeRequest,
   UnknownWallet,
 } from '../credits.ts';
-import { appendNew, approvalAccount, lockAccount, setBalance } from './accounts.ts';
+import {
+  accountOfAddress,
+  appendNew,
+  approvalAccount,
+  isNameOf,
+  lockAccount,
+  setBalance,
+} from './accounts.ts';
 
 export const approvalColumns = {
   id: Type.String(),
@@ -58,8 +65,9 @@ export async function readApproval(tx: SqlExecutor, id: string): Promise<Approva
 const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400;
 
 export async function approve(tx: SqlExecutor, request: ApprovalRequest, now: number): Promise<Approval> {
-  const { id, payer, approved, amount, expiresInSeconds } = request;
-  check(request);
+  const { id, approved, amount, expiresInSeconds } = request;
+  const payer = await accountOfAddress(tx, request.payer);
+  check({ ...request, payer, approved: await accountOfAddress(tx, approved) });
   const balance = await lockAccount(tx, payer);
   if (balance === undefined) throw new UnknownWallet(payer);
   const expiresAt = expiresInSeconds === undefined ? null : now + expiresInSeconds * 1000;
@@ -89,15 +97,17 @@ export async function revoke(
   request: RevokeRequest,
   now: number,
 ): Promise<readonly EndedApproval[]> {
-  const { id, payer, approved } = request;
+  const { id } = request;
+  const payer = await accountOfAddress(tx, request.payer);
+  const approved = await accountOfAddress(tx, request.approved);
   const balance = await lockAccount(tx, payer);
-  if (balance === undefined) throw new NothingToRevoke(payer, approved);
+  if (balance === undefined) throw new NothingToRevoke(request.payer, request.approved);
   const before = await revokedBy(tx, id, payer, approved);
   if (before.length > 0) return before;
 
   let returned = await expireGivenBy(tx, payer, balance, now);
   const active = await activeBetween(tx, payer, approved);
-  if (active.length === 0) throw new NothingToRevoke(payer, approved);
+  if (active.length === 0) throw new NothingToRevoke(request.payer, request.approved);
   let line = 0;
   for (const row of active) {
     returned += await appendReturn(tx, row, 'delegated_payment_revoke', id, line, now);
@@ -107,10 +117,11 @@ export async function revoke(
   // Those used up are relabelled too, so that a later refund goes to the payer.
   const ended = await tx.run(
     `UPDATE credits_approvals SET status = 'revoked', ended_at = ?, revoked_by = ?
-     WHERE payer = ? AND approved = ? AND status IN ('active', 'used')`,
+     WHERE payer = ? AND ${isNameOf('approved')} AND status IN ('active', 'used')`,
     now,
     id,
     payer,
+    approved,
     approved,
   );
   if (ended < active.length) throw new Error(`${active.length} approvals were to be revoked, ${ended} were`);
@@ -141,8 +152,10 @@ async function revokedBy(
 ): Promise<EndedApproval[]> {
   const rows = await readAll(
     tx,
-    `SELECT * FROM credits_approvals WHERE payer = ? AND approved = ? AND revoked_by = ? ${spendingOrder}`,
+    `SELECT * FROM credits_approvals
+     WHERE payer = ? AND ${isNameOf('approved')} AND revoked_by = ? ${spendingOrder}`,
     payer,
+    approved,
     approved,
     id,
   );
@@ -200,60 +213,106 @@ export async function callBackLent(
   );
   for (const [place, row] of lent.entries()) {
     if (after >= 0n) break;
-    after += await appendReturn(tx, row, 'delegated_payment_revoke', changeId, 2 * place, now);
-    await changeOne(
-      tx,
-      "UPDATE credits_approvals SET status = 'revoked', ended_at = ? WHERE id = ? AND status = 'active'",
-      now,
-      row.id,
-    );
+    after += await callBack(tx, row, changeId, 2 * place, now);
   }
   await setBalance(tx, payer, after);
   return after;
 }
 
+/**
+ * The same for what a wallet lent to itself under another form, before that was known to be one. `changeId` is told apart
+ * from that of `callBackLent`, which may follow.
+ */
+export async function callBackFromItself(
+  tx: SqlExecutor,
+  payer: string,
+  balance: bigint,
+  form: string,
+  now: number,
+): Promise<bigint> {
+  const lent = await activeBetween(tx, payer, payer);
+  let after = balance;
+  for (const [place, row] of lent.entries()) {
+    after += await callBack(tx, row, `itself:${form}`, 2 * place, now);
+  }
+  if (lent.length > 0) await setBalance(tx, payer, after);
+  // Those used up are relabelled too, so that a later refund goes to the payer.
+  await tx.run(
+    `UPDATE credits_approvals SET status = 'revoked', ended_at = ?
+     WHERE payer = ? AND ${isNameOf('approved')} AND status = 'used'`,
+    now,
+    payer,
+    payer,
+    payer,
+  );
+  return after;
+}
+
+async function callBack(
+  tx: SqlExecutor,
+  row: ApprovalRow,
+  changeId: string,
+  line: number,
+  now: number,
+): Promise<bigint> {
+  const returned = await appendReturn(tx, row, 'delegated_payment_revoke', changeId, line, now);
+  await changeOne(
+    tx,
+    "UPDATE credits_approvals SET status = 'revoked', ended_at = ? WHERE id = ? AND status = 'active'",
+    now,
+    row.id,
+  );
+  return returned;
+}
+
 /** With an expiry first, soonest first; then the others, oldest first. The order of spending and of lists. */
 const spendingOrder = `ORDER BY CASE WHEN expires_at IS NULL THEN 1 ELSE 0 END, expires_at, created_at, id`;
 
+/** `payer` and `approved` are accounts. An approval keeps the form of the wallet that its payer named. */
 export function activeBetween(tx: SqlExecutor, payer: string, approved: string): Promise<ApprovalRow[]> {
   return readAll(
     tx,
-    `SELECT * FROM credits_approvals WHERE payer = ? AND approved = ? AND status = 'active' ${spendingOrder}`,
+    `SELECT * FROM credits_approvals
+     WHERE payer = ? AND ${isNameOf('approved')} AND status = 'active' ${spendingOrder}`,
     payer,
+    approved,
     approved,
   );
 }
 
-export function activeOf(tx: SqlExecutor, address: string): Promise<ApprovalRow[]> {
-  return readAll(
-    tx,
-    `SELECT * FROM (
-       SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active'
+/** Active approvals that an account gave and, under any of its forms, received. Takes the account three times. */
+const activeOfAccount = `SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active'
        UNION ALL
        SELECT * FROM credits_approvals WHERE approved = ? AND status = 'active'
-     ) AS active ${spendingOrder}`,
-    address,
-    address,
+       UNION ALL
+       SELECT credits_approvals.* FROM credits_accounts
+       JOIN credits_approvals ON credits_approvals.approved = credits_accounts.address
+       WHERE credits_accounts.same_as = ? AND credits_approvals.status = 'active'`;
+
+export function activeOf(tx: SqlExecutor, account: string): Promise<ApprovalRow[]> {
+  return readAll(
+    tx,
+    `SELECT * FROM (${activeOfAccount}) AS active ${spendingOrder}`,
+    account,
+    account,
+    account,
   );
 }
 
 /** In one statement, so that winc on its way between them is seen exactly once. */
 export async function balanceAndApprovals(
   executor: SqlExecutor,
-  address: string,
+  account: string,
 ): Promise<{ readonly own: bigint | undefined; readonly approvals: ApprovalRow[] }> {
   // At least one row; without an active approval its columns of one are null.
   const rows = await executor.all(
     `SELECT asked.own, active.* FROM (
        SELECT (SELECT balance FROM credits_accounts WHERE address = ?) AS own
-     ) AS asked LEFT JOIN (
-       SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active'
-       UNION ALL
-       SELECT * FROM credits_approvals WHERE approved = ? AND status = 'active'
-     ) AS active ON 1 = 1 ${spendingOrder}`,
-    address,
-    address,
-    address,
+     ) AS asked LEFT JOIN (${activeOfAccount}) AS active ON 1 = 1 ${spendingOrder}`,
+    account,
+    account,
+    account,
+    account,
   );
   const own = rows[0]?.own ?? null;
   return {

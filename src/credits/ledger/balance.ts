@@ -2,7 +2,7 @@
 import type { Sql } from '../../storage/sql/sql.ts';
 import { readAmount, readText } from '../../storage/sql/typed-rows.ts';
 import { type Approval, type Balance, winc } from '../credits.ts';
-import { lockAccount } from './accounts.ts';
+import { accountOfAddress, accountsOf, lockAccount } from './accounts.ts';
 import {
   type ApprovalRow,
   activeBetween,
@@ -14,16 +14,21 @@ import {
   renderApproval,
 } from './approvals.ts';
 
-/** Most wallets share nothing, so their balance is one small statement. */
+/** Most wallets share nothing and have one form, so that their balance is one small statement. */
 const ownBalance = `SELECT
   (SELECT balance FROM credits_accounts WHERE address = ?) AS own,
+  (SELECT same_as FROM credits_accounts WHERE address = ?) AS same_as,
   EXISTS (SELECT 1 FROM credits_approvals WHERE payer = ? AND status = 'active')
-    OR EXISTS (SELECT 1 FROM credits_approvals WHERE approved = ? AND status = 'active') AS shares`;
+    OR EXISTS (SELECT 1 FROM credits_approvals WHERE approved = ? AND status = 'active')
+    OR EXISTS (SELECT 1 FROM credits_accounts
+      JOIN credits_approvals ON credits_approvals.approved = credits_accounts.address
+      WHERE credits_accounts.same_as = ? AND credits_approvals.status = 'active') AS shares`;
 
 const nothing: readonly Approval[] = [];
 
 export async function readBalance(sql: Sql, address: string, now: number): Promise<Balance | undefined> {
-  const row = await sql.get(ownBalance, address, address, address);
+  const row = await sql.get(ownBalance, address, address, address, address, address);
+  if (typeof row?.same_as === 'string') return readBalance(sql, row.same_as, now);
   if (row?.shares === 1) return readSharedBalance(sql, address, now);
   if (row === undefined || row.own === null) return undefined;
   const own = readAmount(row.own);
@@ -60,7 +65,9 @@ export async function readApprovals(
   approved: string,
   now: number,
 ): Promise<Approval[]> {
-  const read = async () => ({ approvals: await activeBetween(sql, payer, approved) });
+  const accounts = await accountsOf(sql, [payer, approved]);
+  const between = [accounts.get(payer) ?? payer, accounts.get(approved) ?? approved] as const;
+  const read = async () => ({ approvals: await activeBetween(sql, ...between) });
   return (await afterExpiry(sql, read, now)).approvals.map(renderApproval);
 }
 
@@ -69,8 +76,9 @@ export async function readApprovalsOf(
   address: string,
   now: number,
 ): Promise<Pick<Balance, 'givenApprovals' | 'receivedApprovals'>> {
-  const read = async () => ({ approvals: await activeOf(sql, address) });
-  const { given, received } = bySide((await afterExpiry(sql, read, now)).approvals, address);
+  const account = await accountOfAddress(sql, address);
+  const read = async () => ({ approvals: await activeOf(sql, account) });
+  const { given, received } = bySide((await afterExpiry(sql, read, now)).approvals, account);
   return { givenApprovals: given.map(renderApproval), receivedApprovals: received.map(renderApproval) };
 }
 
@@ -109,9 +117,9 @@ async function expirePayers(sql: Sql, payers: Iterable<string>, now: number): Pr
   }
 }
 
-function bySide(rows: readonly ApprovalRow[], address: string) {
+function bySide(rows: readonly ApprovalRow[], account: string) {
   return {
-    given: rows.filter((row) => row.payer === address),
-    received: rows.filter((row) => row.approved === address),
+    given: rows.filter((row) => row.payer === account),
+    received: rows.filter((row) => row.payer !== account),
   };
 }

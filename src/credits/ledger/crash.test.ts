@@ -43,6 +43,8 @@ async function assertKept(credits: Credits, acknowledged: readonly string[]): Pr
     if (what === 'credited') {
       const request = { address: wallet, addressType: 'arweave', amount: winc(BigInt(last)), id } as const;
       assert.equal((await credits.credit({ ...request, reason: 'payment' })).applied, false, line);
+    } else if (what === 'united') {
+      assert.deepEqual(await credits.namesOf(id), [wallet, id], line);
     } else if (what === 'approved') {
       const { items } = await credits.entries(`approval:${id}`, { limit: 1_000 });
       assert.ok(

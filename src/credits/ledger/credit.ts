@@ -1,6 +1,6 @@
 /** Winc given, and winc taken back whatever the balance. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { readAmount } from '../../storage/sql/typed-rows.ts';
+import { readAmount, readText } from '../../storage/sql/typed-rows.ts';
 import {
   ChangeConflict,
   type Changed,
@@ -10,8 +10,9 @@ import {
   type Winc,
   winc,
 } from '../credits.ts';
-import { append, type NewEntry, openAccount, setBalance } from './accounts.ts';
+import { accountOfAddress, append, type NewEntry, setBalance } from './accounts.ts';
 import { callBackLent } from './approvals.ts';
+import { openAccount } from './open-account.ts';
 import { takeOwn } from './spend.ts';
 import { beginSpending } from './spendings.ts';
 
@@ -22,9 +23,9 @@ export async function credit(tx: SqlExecutor, request: CreditRequest, now: numbe
     throw new RangeError(`cannot reserve ${reserve.amount} of ${amount} winc`);
   }
   const entry = { account: address, amount, reason, changeId: id, line: 0, payment, note };
-  const changed = await change(tx, entry, addressType, now);
+  const { account, ...changed } = await change(tx, entry, addressType, now);
   if (!changed.applied || reserve === undefined) return changed;
-  return { applied: true, balance: await reserveOf(tx, address, reserve, now) };
+  return { applied: true, balance: await reserveOf(tx, account, reserve, now) };
 }
 
 /** Part of what was just given; what the wallet had or owed before is not touched. */
@@ -44,27 +45,34 @@ export async function clawback(tx: SqlExecutor, request: ClawbackRequest, now: n
   const { address, addressType, amount, reason, id, note } = request;
   assertAmount(amount);
   const entry = { account: address, amount: -amount, reason, changeId: id, line: 0, note };
-  const changed = await change(tx, entry, addressType, now);
+  const { account, ...changed } = await change(tx, entry, addressType, now);
   if (!changed.applied || changed.balance >= 0n) return changed;
-  return { applied: true, balance: winc(await callBackLent(tx, address, changed.balance, id, now)) };
+  return { applied: true, balance: winc(await callBackLent(tx, account, changed.balance, id, now)) };
 }
 
-async function change(tx: SqlExecutor, entry: NewEntry, type: string, now: number): Promise<Changed> {
-  const balance = await openAccount(tx, entry.account, type, now);
-  if (await append(tx, entry, now)) {
+async function change(
+  tx: SqlExecutor,
+  entry: NewEntry,
+  type: string,
+  now: number,
+): Promise<Changed & { readonly account: string }> {
+  const { account, balance } = await openAccount(tx, entry.account, type, now);
+  if (await append(tx, { ...entry, account }, now)) {
     const after = balance + entry.amount;
-    await setBalance(tx, entry.account, after);
-    return { applied: true, balance: winc(after) };
+    await setBalance(tx, account, after);
+    return { applied: true, balance: winc(after), account };
   }
   const made = await tx.get(
     'SELECT account, amount FROM credits_entries WHERE change_id = ? AND reason = ? AND line = 0',
     entry.changeId,
     entry.reason,
   );
-  if (made?.account !== entry.account || readAmount(made.amount) !== entry.amount) {
+  // It may have been made under another form of the wallet.
+  const madeFor = await accountOfAddress(tx, readText(made?.account));
+  if (madeFor !== account || readAmount(made?.amount) !== entry.amount) {
     throw new ChangeConflict(`${entry.reason} ${entry.changeId} was made for another wallet or amount`);
   }
-  return { applied: false, balance: winc(balance) };
+  return { applied: false, balance: winc(balance), account };
 }
 
 function assertAmount(amount: bigint): void {

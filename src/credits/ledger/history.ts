@@ -13,6 +13,7 @@ import {
   type Payment,
   winc,
 } from '../credits.ts';
+import { accountOfAddress, isNameOf, namesOf } from './accounts.ts';
 
 const storedEntry = Type.Object({
   sequence: Type.Integer(),
@@ -25,6 +26,7 @@ const storedEntry = Type.Object({
   createdAt: Type.Integer(),
 });
 const readEntry = fieldsReader('an entry of the ledger', storedEntry);
+type StoredEntry = ReturnType<typeof readEntry>;
 
 /** A payment as an entry, or a gift that waits, keeps it. */
 export const readFiatPayment = jsonReader('card payment', fiatPayment);
@@ -32,11 +34,11 @@ const readPayment = jsonReader('payment', Type.Union([cryptoPayment, fiatPayment
 
 export async function readEntries(
   executor: SqlExecutor,
-  account: string,
+  address: string,
   page: PageRequest,
 ): Promise<Page<Entry>> {
   return toPage(
-    await entriesOf(executor, account, page, ''),
+    await entriesOf(executor, address, page, ''),
     page.limit,
     ({ payment: _payment, ...row }) => ({
       ...row,
@@ -61,24 +63,31 @@ export async function readPayments(
 /** One more than the page holds, so that it is known whether there are more. */
 async function entriesOf(
   executor: SqlExecutor,
-  account: string,
+  address: string,
   { before = Number.MAX_SAFE_INTEGER, limit }: PageRequest,
   only: '' | 'AND payment IS NOT NULL',
 ) {
-  const rows = await executor.all(
-    `SELECT ${columnList(storedEntry.properties)} FROM credits_entries
-     WHERE account = ? ${only} AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
-    account,
-    before,
-    limit + 1,
-  );
-  return rows.map(readEntry);
+  const found: StoredEntry[] = [];
+  // A few names at most, each with a place of its own in the index.
+  for (const account of await namesOf(executor, address)) {
+    const rows = await executor.all(
+      `SELECT ${columnList(storedEntry.properties)} FROM credits_entries
+       WHERE account = ? ${only} AND sequence < ? ORDER BY sequence DESC LIMIT ?`,
+      account,
+      before,
+      limit + 1,
+    );
+    found.push(...rows.map(readEntry));
+  }
+  return found.sort((a, b) => b.sequence - a.sequence).slice(0, limit + 1);
 }
 
 export async function hasPaid(executor: SqlExecutor, address: string): Promise<boolean> {
+  const account = await accountOfAddress(executor, address);
   const row = await executor.get(
-    'SELECT 1 AS paid FROM credits_entries WHERE account = ? AND payment IS NOT NULL LIMIT 1',
-    address,
+    `SELECT 1 AS paid FROM credits_entries WHERE ${isNameOf('account')} AND payment IS NOT NULL LIMIT 1`,
+    account,
+    account,
   );
   return row !== undefined;
 }

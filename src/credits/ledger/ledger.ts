@@ -4,6 +4,8 @@
  */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { CreditChanges, Credits, SpendRequest } from '../credits.ts';
+import { readHolds, sinceDays, spendingByDay } from './account-use.ts';
+import { namesOf } from './accounts.ts';
 import { approve, revoke } from './approvals.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
@@ -14,6 +16,7 @@ import { selfCheck } from './self-check.ts';
 import { createSold } from './sold.ts';
 import { assign, settle, take } from './spend.ts';
 import { readSpending, renderSpending } from './spendings.ts';
+import { Uniting } from './unite.ts';
 
 export interface CreditsOptions {
   /** The `ledger` database, with `creditsMigrations`. */
@@ -36,6 +39,7 @@ export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits 
     approve: (request) => approve(tx, request, now()),
     revoke: (request) => revoke(tx, request, now()),
   });
+  const uniting = new Uniting(sql, now);
   const alone = <T>(change: (changes: CreditChanges) => Promise<T>): Promise<T> =>
     sql.transaction((tx) => change(within(tx)));
   return {
@@ -50,18 +54,33 @@ export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits 
     approve: (request) => alone((changes) => changes.approve(request)),
     revoke: (request) => alone((changes) => changes.revoke(request)),
 
-    balance: (address) => readBalance(sql, address, now()),
+    unite: ({ wallet, others }) => uniting.unite({ account: wallet.address, others }),
+    namesOf: (address) => namesOf(sql, address),
+    uniteStored: () => uniting.uniteStored(),
+
+    async balance(address) {
+      await uniting.uniteAddress(address);
+      return readBalance(sql, address, now());
+    },
     preview: (request: SpendRequest) => previewSpending(sql, request, now()),
     async spending(reason, id) {
       const row = await readSpending(sql, reason, id);
       return row === undefined ? undefined : renderSpending(row, false);
     },
     approvals: (payer, approved) => readApprovals(sql, payer, approved, now()),
-    approvalsOf: (address) => readApprovalsOf(sql, address, now()),
+    async approvalsOf(address) {
+      await uniting.uniteAddress(address);
+      return readApprovalsOf(sql, address, now());
+    },
     expireApprovals: (limit = EXPIRED_AT_ONCE) => expireApprovals(sql, now(), limit),
     entries: (account, page) => readEntries(sql, account, page),
-    payments: (address, page) => readPayments(sql, address, page),
+    async payments(address, page) {
+      await uniting.uniteAddress(address);
+      return readPayments(sql, address, page);
+    },
     hasPaid,
+    spendingByDay: (address, days) => spendingByDay(sql, address, sinceDays(days, now())),
+    holds: (address, limit) => readHolds(sql, address, limit),
     sold: createSold(sql, now),
     selfCheck: () => selfCheck(sql),
   };

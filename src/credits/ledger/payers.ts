@@ -2,8 +2,21 @@
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { InsufficientCredits, MAX_PAYERS, type PayerShare, type SpendRequest, winc } from '../credits.ts';
-import { type Locked, lockAccounts, readAccount, setBalance } from './accounts.ts';
+import { accountsOf, type Locked, lockAccounts, readAccount, setBalance } from './accounts.ts';
 import { activeBetween, expireGivenBy, hasExpired, readApproval, remaining } from './approvals.ts';
+
+/**
+ * The request with the wallets as their accounts are called. A signer is called so already, by its key, unless the key
+ * speaks as the wallet of another chain.
+ */
+export async function byAccounts(executor: SqlExecutor, request: SpendRequest): Promise<SpendRequest> {
+  const { signer, paidBy = [] } = request;
+  const named = signer.startsWith('kyve') ? [signer, ...paidBy] : paidBy;
+  if (named.length === 0) return request;
+  const accounts = await accountsOf(executor, named);
+  const accountOf = (address: string): string => accounts.get(address) ?? address;
+  return { ...request, signer: accountOf(signer), paidBy: paidBy.map(accountOf) };
+}
 
 /** The payers in the order they are asked, each once. */
 export function payersOf({ paidBy = [] }: SpendRequest): string[] {
@@ -65,9 +78,10 @@ export async function splitAmount(
 /** Whether a spending would go through, without making it: the answer may be outdated when it arrives. */
 export async function previewSpending(
   sql: SqlExecutor,
-  request: SpendRequest,
+  asked: SpendRequest,
   now: number,
 ): Promise<PayerShare[] | undefined> {
+  const request = await byAccounts(sql, asked);
   const balance = await readAccount(sql, request.signer);
   return splitAmount(sql, request, new Map(balance === undefined ? [] : [[request.signer, balance]]), now);
 }

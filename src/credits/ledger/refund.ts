@@ -4,7 +4,7 @@ import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
 import type { PayerShare, Spending, SpendReason } from '../credits.ts';
-import { appendNew, approvalAccount, lockAccounts, setBalance } from './accounts.ts';
+import { accountsOf, appendNew, approvalAccount, lockAccounts, setBalance } from './accounts.ts';
 import { type ApprovalRow, hasExpired, readApproval } from './approvals.ts';
 import {
   changeIdOf,
@@ -38,7 +38,8 @@ export async function lockSpending(
 ): Promise<SpendingRow | undefined> {
   const seen = await readSpending(tx, reason, id);
   if (seen === undefined || seen.state === 'refunded') return seen;
-  await lockAccounts(tx, [seen.signer, ...readSplit(seen).map(({ payer }) => payer)]);
+  const named = [seen.signer, ...readSplit(seen).map(({ payer }) => payer)];
+  await lockAccounts(tx, [...(await accountsOf(tx, named)).values()]);
   return readSpending(tx, reason, id, true);
 }
 
@@ -50,14 +51,16 @@ export async function giveBack(
   now: number,
 ): Promise<void> {
   if (shares.length === 0) return;
-  const locked = await lockAccounts(
+  const accounts = await accountsOf(
     tx,
     shares.map(({ payer }) => payer),
   );
+  const locked = await lockAccounts(tx, [...accounts.values()]);
   const reason = `refunded_${row.reason}` as const;
   const changeId = changeIdOf(row);
   let line = await nextLine(tx, reason, changeId);
-  for (const { payer, amount, approvalId } of shares) {
+  for (const { payer: named, amount, approvalId } of shares) {
+    const payer = accounts.get(named) ?? named;
     const owes = (locked.get(payer) ?? 0n) < 0n;
     const restored = approvalId !== undefined && (await restoreApproval(tx, approvalId, amount, owes, now));
     if (!restored) {

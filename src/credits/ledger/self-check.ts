@@ -4,7 +4,8 @@
  * other, the entries up to that number must sum to that balance.
  *
  * 1. Every balance is the sum of its entries; a balance below zero was clawed back. The operator's loss account is
- *    one of them, and never above zero: no more is booked back than was lost.
+ *    one of them, and never above zero: no more is booked back than was lost. Another form of a wallet has nothing on it,
+ *    and leads to what is no form itself.
  * 2. 0 ≤ used ≤ approved; an approval is active exactly while something is left and it has not ended; its
  *    account holds what is left, or nothing once it ended.
  * 3. A spending's entries sum to what it took; a refunded one's to nothing.
@@ -20,9 +21,10 @@ import {
   readInteger,
   readText,
   rowReader,
+  textOrNull,
 } from '../../storage/sql/typed-rows.ts';
 import { LOSS_ACCOUNT, type SelfCheck } from '../credits.ts';
-import { approvalAccount } from './accounts.ts';
+import { approvalAccount, isNameOf } from './accounts.ts';
 import { approvalColumns, remaining } from './approvals.ts';
 import { changeIdOf, spendingColumnList, spendingColumns } from './spendings.ts';
 
@@ -51,7 +53,13 @@ type Problem = (sentence: string) => void;
 
 const readAccountRow = rowReader(
   'an account',
-  Type.Object({ address: Type.String(), balance: amountText, last: integerOrNull }),
+  Type.Object({
+    address: Type.String(),
+    balance: amountText,
+    same_as: textOrNull,
+    further: textOrNull,
+    last: integerOrNull,
+  }),
 );
 const readApprovalRow = rowReader('an approval', Type.Object({ ...approvalColumns, last: integerOrNull }));
 const readSpendingRow = rowReader('a spending', Type.Object({ ...spendingColumns, last: integerOrNull }));
@@ -59,14 +67,20 @@ const readSpendingRow = rowReader('a spending', Type.Object({ ...spendingColumns
 async function checkAccounts(sql: Sql, report: Report, problem: Problem): Promise<void> {
   const pages = keysetPages(readAccountRow, (end) =>
     sql.all(
-      `SELECT address, balance,
+      `SELECT address, balance, same_as,
+         (SELECT next.same_as FROM credits_accounts AS next WHERE next.address = credits_accounts.same_as) AS further,
          (SELECT MAX(sequence) FROM credits_entries WHERE account = credits_accounts.address) AS last
        FROM credits_accounts WHERE address > ? ORDER BY address LIMIT ${PAGE}`,
       end?.address ?? '',
     ),
   );
-  for await (const { address, balance, last } of pages) {
-    report.accounts += 1;
+  for await (const { address, balance, same_as: account, further, last } of pages) {
+    if (account === null) report.accounts += 1;
+    else if (balance !== '0' || further !== null) {
+      problem(
+        `${address} is another form of ${account}, which is ${further ?? 'its account'}, and has ${balance} winc`,
+      );
+    }
     const sum = await sumOf(sql, address, last ?? 0);
     report.drift += BigInt(balance) - sum;
     if (sum !== BigInt(balance)) problem(`${address} has ${balance} winc but its entries sum to ${sum}`);
@@ -147,7 +161,9 @@ async function checkOrphans(sql: Sql, report: Report, problem: Problem): Promise
 
 async function wasClawedBack(sql: Sql, address: string): Promise<boolean> {
   const row = await sql.get(
-    "SELECT 1 AS found FROM credits_entries WHERE account = ? AND reason IN ('chargeback', 'card_refund') LIMIT 1",
+    `SELECT 1 AS found FROM credits_entries
+     WHERE ${isNameOf('account')} AND reason IN ('chargeback', 'card_refund') LIMIT 1`,
+    address,
     address,
   );
   return row !== undefined;

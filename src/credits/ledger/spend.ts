@@ -13,9 +13,9 @@ import {
   type Winc,
   winc,
 } from '../credits.ts';
-import { appendNew, type Locked, lockAccount, setBalance } from './accounts.ts';
+import { accountOfAddress, appendNew, type Locked, lockAccount, setBalance } from './accounts.ts';
 import { expireGivenBy } from './approvals.ts';
-import { lockPayers, splitAmount, takeShares } from './payers.ts';
+import { byAccounts, lockPayers, splitAmount, takeShares } from './payers.ts';
 import { giveBack, lockSpending } from './refund.ts';
 import {
   accountOf,
@@ -34,28 +34,29 @@ import {
 
 export async function take(
   tx: SqlExecutor,
-  request: SpendRequest,
+  asked: SpendRequest,
   state: 'reserved' | 'settled',
   now: number,
 ): Promise<Spending> {
+  const request = await byAccounts(tx, asked);
   const { id, reason, signer, amount } = request;
   if (amount < 0n || amount > MAX_WINC) throw new RangeError(`cannot spend ${amount} winc`);
   const locked = await lockPayers(tx, request, now);
   const shares = await splitOrExpire(tx, request, locked, now);
   if (shares === undefined) {
     const standing = await readSpending(tx, reason, id);
-    if (standing !== undefined && standing.state !== 'refunded') return repeated(standing, request);
+    if (standing !== undefined && standing.state !== 'refunded') return repeated(tx, standing, request);
     throw new InsufficientCredits(signer);
   }
   const split = writeSplit(signer, shares);
   const spending = { id, reason, state, signer, amount: amount.toString(), split };
   const { row, began } = await beginSpending(tx, spending, request.networkWinc, now);
-  if (!began) return repeated(row, request);
+  if (!began) return repeated(tx, row, request);
   await takeShares(tx, shares, locked, now);
   await appendShares(tx, row, shares, now);
   if (request.adjustments !== undefined) {
     // The signer's, whoever pays: the signer names the payers, and could name a new one each time.
-    await recordUploadUses(tx, useKeyOf(row), signer, request.adjustments, now);
+    await recordUploadUses(tx, useKeyOf(row), asked.signer, request.adjustments, now);
   }
   return renderSpending(row, true);
 }
@@ -119,7 +120,8 @@ export async function assign(
     throw new ChangeConflict(`${reason} ${from} reserved only ${reserved}`);
   await giveBack(tx, held, readSplit(held), now);
   await endSpending(tx, held, 'refunded', reserved, null, now);
-  const settled = { ...held, id: to, state: 'settled', amount: amount.toString() } as const;
+  const signer = await accountOfAddress(tx, held.signer);
+  const settled = { ...held, id: to, signer, state: 'settled', amount: amount.toString() } as const;
   const { row, began } = await beginSpending(tx, settled, undefined, now);
   if (!began) throw new ChangeConflict(`${reason} ${to} is paid for already`);
   if (amount > 0n) await takeOwn(tx, row, now);
@@ -154,8 +156,8 @@ async function splitOrExpire(
   return splitAmount(tx, request, locked, now);
 }
 
-function repeated(standing: SpendingRow, request: SpendRequest): Spending {
-  if (standing.signer !== request.signer) {
+async function repeated(tx: SqlExecutor, standing: SpendingRow, request: SpendRequest): Promise<Spending> {
+  if ((await accountOfAddress(tx, standing.signer)) !== request.signer) {
     throw new ChangeConflict(`${request.reason} ${request.id} was made by another wallet`);
   }
   return renderSpending(standing, false);

@@ -7,17 +7,22 @@
  */
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { LRUCache } from 'lru-cache';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Request } from '../../kernel/http/app.ts';
 import { RateLimit } from '../../kernel/http/rate-limit.ts';
 import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
+import type { AddressForms } from '../../wallets/address-forms.ts';
 import {
   type BoundRequest,
   canonicalUuid,
+  formsOfRequestKey,
+  type RequestSignature,
   signatureHeaderHash,
   verifyRequestSignatureAsync,
 } from '../../wallets/request-signature.ts';
+import type { Credits } from '../credits.ts';
 import {
   type ClaimResult,
   payerNonceKey,
@@ -51,6 +56,8 @@ export interface ActingSigner extends Signer {
 export interface RequestSignaturesOptions {
   /** The `ledger` database. */
   readonly sql: Sql;
+  /** Learns which addresses are the same wallet from the keys that sign. */
+  readonly credits?: Pick<Credits, 'unite'>;
   /** What bound signatures name this service by: its Arweave address, as `/v1/info` says. */
   readonly service: string;
   /** Whether only bound signatures act. */
@@ -62,6 +69,7 @@ export interface RequestSignaturesOptions {
 }
 
 const defaultPerMinute = 1_200;
+const FORMS_KEPT = 10_000;
 const contentDigestForm = /^sha-256=:[A-Za-z0-9+/]{43}=:$/;
 const tooManySignatures = (retryAfter: number) =>
   new HttpError(429, 'Too many signed requests from this network address', { retryAfter });
@@ -69,6 +77,8 @@ const tooManySignatures = (retryAfter: number) =>
 export class RequestSignatures {
   readonly service: string;
   readonly requireBound: boolean;
+  readonly #credits: Pick<Credits, 'unite'> | undefined;
+  readonly #forms = new LRUCache<string, AddressForms>({ max: FORMS_KEPT });
   readonly #spent: SpentSignatures;
   readonly #stored: RateLimit;
   readonly #signers = new WeakMap<IncomingMessage, Promise<Signer | undefined>>();
@@ -78,6 +88,7 @@ export class RequestSignatures {
     const { now = Date.now } = options;
     this.service = options.service;
     this.requireBound = options.requireBound ?? false;
+    this.#credits = options.credits;
     this.#spent = new SpentSignatures(options.sql, now);
     this.#stored = new RateLimit(options.perMinute ?? defaultPerMinute, 60_000);
   }
@@ -169,14 +180,28 @@ export class RequestSignatures {
     const bound = headers['x-service-address'] !== undefined;
     const boundTo = bound ? this.#boundTo(request) : undefined;
     if (bound && boundTo === undefined) return undefined;
-    const wallet = await verifyRequestSignatureAsync({ publicKey, nonce, signature, signatureType, boundTo });
+    const signed = { publicKey, nonce, signature, signatureType, boundTo };
+    const wallet = await verifyRequestSignatureAsync(signed);
     if (wallet === undefined) return undefined;
+    await this.#learnForms(wallet.address, signed);
     const uuid = canonicalUuid(nonce);
     if (uuid === undefined) return { wallet, bound };
     const signatureHash = signatureHeaderHash(signature);
     if (signatureHash === undefined) return undefined;
     const acting: ActingSigner = { wallet, bound, uuid, signatureHash };
     return acting;
+  }
+
+  /** What the key tells of its wallet is worked out once for the wallets seen last. */
+  async #learnForms(address: string, signed: RequestSignature): Promise<void> {
+    if (this.#credits === undefined) return;
+    let forms = this.#forms.get(address);
+    if (forms === undefined) {
+      forms = formsOfRequestKey(signed);
+      if (forms === undefined) return;
+      this.#forms.set(address, forms);
+    }
+    await this.#credits.unite(forms);
   }
 
   #boundTo(request: Request): BoundRequest | undefined {

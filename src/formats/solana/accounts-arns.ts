@@ -79,6 +79,8 @@ export const arnsRecord = accountKind('ArnsRecord', 191, {
   version,
 });
 export type ArnsRecord = AccountData<typeof arnsRecord>;
+/** Where a record's token stands in its bytes: behind discriminator, hash and owner. */
+export const arnsRecordAntOffset = 72;
 
 export const returnedName = accountKind('ReturnedName', 139, {
   name: string,

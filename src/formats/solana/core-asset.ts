@@ -3,7 +3,7 @@
  * it. The owner in the asset is the only truth about who holds an ANT.
  */
 import { FormatError } from '../format-error.ts';
-import type { SolanaAddress } from './address.ts';
+import { isSolanaAddress, type SolanaAddress } from './address.ts';
 import { Reader, Writer } from './bytes.ts';
 import { address, list, option, string, struct, u64 } from './codec.ts';
 
@@ -13,6 +13,9 @@ export interface Trait {
 }
 
 export const traits = list(struct<Trait>({ key: string, value: string }));
+
+/** The trait by which clients find the program that governs an asset. */
+export const antProgramTrait = 'ANT Program';
 
 export interface CoreAsset {
   owner: SolanaAddress;
@@ -99,6 +102,18 @@ function readTraits(data: Uint8Array, reader: Reader): Trait[] | undefined {
     return traits.read(plugin);
   }
   return undefined;
+}
+
+/** The token program that an asset names; undefined where it names none, or nothing that could be one. */
+export function antProgramOf(data: Uint8Array): SolanaAddress | undefined {
+  try {
+    const named = decodeCoreAsset(data).traits?.find(({ key }) => key === antProgramTrait)?.value;
+    return named !== undefined && isSolanaAddress(named) ? named : undefined;
+  } catch (error) {
+    // Plugins that are not known here are no reason not to look where tokens usually are.
+    if (error instanceof FormatError) return undefined;
+    throw error;
+  }
 }
 
 /** The owner alone: bytes 1 to 32. */

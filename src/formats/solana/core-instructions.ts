@@ -11,9 +11,6 @@ export const coreInstruction = { createV1: 0, updatePluginV1: 6, transferV1: 14 
 /** In these account lists an absent account is the program itself. */
 const none = readOnly(coreProgram);
 
-/** The trait by which clients find the program that governs an asset. */
-export const antProgramTrait = 'ANT Program';
-
 export interface CreateAsset {
   readonly asset: SolanaAddress;
   readonly payer: SolanaAddress;

@@ -47,7 +47,10 @@ export const isReserved = (address: SolanaAddress): boolean => reserved.has(addr
 /** The name programs of one cluster, and the token names are paid in. */
 export interface NamePrograms {
   readonly arns: SolanaAddress;
+  /** Governs the tokens that are made here, and those that name no other program. */
   readonly ant: SolanaAddress;
+  /** Further token programs that may be called, with the same instructions. */
+  readonly otherAnts?: readonly SolanaAddress[];
   readonly mint: SolanaAddress;
 }
 
@@ -63,6 +66,9 @@ export const namePrograms = {
     mint: at('6vTw5CysRXQ4ybbHkDUiisHWVsBeMtUzYvJqs2iqHyaN'),
   },
 } as const satisfies Record<string, NamePrograms>;
+
+export const isAntProgram = ({ ant, otherAnts }: NamePrograms, program: SolanaAddress): boolean =>
+  program === ant || (otherAnts?.includes(program) ?? false);
 
 /** Lamports below which an account of this size is not kept (B of rent: 128 bytes of overhead, two years). */
 export function rentExemptMinimum(size: number): bigint {

@@ -50,5 +50,14 @@ export function signersOf(message: Message): readonly SolanaAddress[] {
   return message.keys.slice(0, message.requiredSignatures);
 }
 
+/** The same transaction with every slot empty. */
+export function unsignedTransaction(wire: Uint8Array): Buffer {
+  const { signatures, messageBytes } = parseTransaction(wire);
+  return serializeTransaction(
+    signatures.map(() => emptySignature),
+    messageBytes,
+  );
+}
+
 /** A signature slot that is not filled yet. */
 export const emptySignature: Buffer = Buffer.alloc(signatureLength);

@@ -7,13 +7,21 @@ export type PaymentProblem =
   /** It is no payment, or its signature is not the payer's. */
   | { readonly kind: 'unreadable' }
   /** There is none, or it cannot be taken; `reason` is the protocol's word for why. */
-  | { readonly kind: 'refused'; readonly reason: string }
+  | {
+      readonly kind: 'refused';
+      readonly reason: string;
+      /** More that the payer is told, beside what the protocol names. */
+      readonly fields?: Readonly<Record<string, string>>;
+    }
   /** The transfer was not carried out, or it is not known whether it was. */
   | { readonly kind: 'not-settled'; readonly settlement: SettleAnswer }
   /** The same payment is being settled right now. */
   | { readonly kind: 'in-progress' };
 
-export const noPayment: PaymentProblem = { kind: 'refused', reason: x402Reasons.paymentRequired };
+export const noPayment = {
+  kind: 'refused',
+  reason: x402Reasons.paymentRequired,
+} as const satisfies PaymentProblem;
 
 export interface PaymentAnswer {
   readonly status: 402 | 403 | 409 | 503;
@@ -34,7 +42,10 @@ export function paymentAnswer(
     case 'unreadable':
       return { status: 403, body: 'Invalid signature or missing required headers', headers: noStore };
     case 'refused': {
-      const { body, headers } = challenge(problem.reason);
+      const { reason, fields } = problem;
+      const { body: asked, headers } = challenge(reason);
+      // The reason stays first, and no name of the protocol is taken.
+      const body = { error: reason, ...fields, ...asked };
       return { status: 402, body, headers: { ...noStore, ...headers } };
     }
     case 'not-settled': {

@@ -8,6 +8,7 @@ import { type App, mount } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
+import type { NameChanges } from '../content/names/changes.ts';
 import { Exporter } from '../export/exporter.ts';
 import { resolveOutput } from '../export/folder.ts';
 import { type GrowingDataset, heightsNeeded } from '../export/needed.ts';
@@ -28,6 +29,7 @@ import { RequestedTransactions } from './requested-transactions.ts';
 import { exportRoutes } from './routes/export-parquet.ts';
 import { indexesRoutes } from './routes/indexes.ts';
 import { moderationRoutes } from './routes/moderation.ts';
+import { nameChangesRoute } from './routes/name-changes.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
 import { SharedJob } from './shared-job.ts';
@@ -39,6 +41,8 @@ export interface AdminDeps
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
   readonly adminKey: string;
+  /** What name services told. */
+  readonly nameChanges: Pick<NameChanges, 'tell'>;
   /** What is published and followed. */
   indexesState(): Promise<IndexesState>;
   readonly release: string;
@@ -123,6 +127,7 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     const debug = { config, index, nodes, queue, requested, blocklist, health, indexProblems };
     stateRoutes(scope, debug, pruning, pruneJob);
     indexesRoutes(scope, deps.indexesState);
+    nameChangesRoute(scope, deps.nameChanges);
     exportRoutes(scope, exports, schedule);
   }
 

@@ -23,6 +23,7 @@ import type { Blocklist } from './blocklist.ts';
 import { Content } from './content.ts';
 import { Manifests } from './manifests.ts';
 import { createContentMetrics } from './metrics.ts';
+import { NameChanges } from './names/changes.ts';
 import { NameResolver, type NameSource } from './names/resolver.ts';
 import { namesOfFork, namesOfGateway } from './names/sources.ts';
 import { apexHandler, contentRoutes } from './routes.ts';
@@ -56,6 +57,8 @@ export interface ContentDeps {
   readonly names: readonly NameSource[];
   /** What this network does not have is read from there, last of all. */
   readonly fork?: ForkedChain | undefined;
+  /** Other processes share the database. */
+  readonly isShared: boolean;
   /** Indexes a transaction that the index does not have, where the chain has it. */
   makeKnown(id: string): Promise<unknown>;
 }
@@ -71,6 +74,8 @@ export interface GatewayContent {
   keepInline(id: string, data: Buffer): Promise<void>;
   /** Gateways that this one asks. */
   peers(): readonly PeerGateway[];
+  /** Names that were changed, by who changed them. */
+  readonly nameChanges: NameChanges;
   /** Reads what is cached again and again. */
   readonly scrub: Scrub;
   readonly serving: Omit<ServeParts, 'blocklist' | 'meter'>;
@@ -172,6 +177,7 @@ export function createContent(deps: ContentDeps): GatewayContent {
     contentHash: (id) => content.hashOf(id, ownJourney),
     keepInline: (id, data) => content.keepInline(id, data),
     peers: gateways.peers,
+    nameChanges: new NameChanges({ sql: index.sql, log, names, isShared: deps.isShared }),
     scrub: new Scrub({
       store: 'content cache',
       files: deps.cache.scrubbed,
@@ -217,7 +223,7 @@ export function createContentPart({ config, content, blocklist, meter }: Content
   const parts: ServeParts = { ...content.serving, blocklist, meter };
   return {
     name: 'content',
-    jobs: [content.scrub],
+    jobs: [content.scrub, ...content.nameChanges.jobs],
     apex: apexHandler(parts, { apexId, apexName }),
     routes: (app) =>
       contentRoutes(app, parts, {

@@ -44,7 +44,8 @@ export class EgressPayments {
 
   /** The 402 that asks for it. */
   async required(request: Request, body: EgressBody): Promise<HttpError> {
-    return this.#refusal(await this.#quote(request, body), noPayment);
+    const quote = await this.#quote(request, body);
+    return this.#refusal(quote, { ...noPayment, fields: { price: quote.winc.toString() } });
   }
 
   /** Settles the payment that came along; answers what the payer is told. */

@@ -147,6 +147,7 @@ describe('the routes of ArLocal', () => {
       ['POST', '/faults'],
       ['DELETE', '/faults'],
       ['DELETE', `/tx/${stranger}`],
+      ['DELETE', '/chunk/1'],
     ] as const) {
       const answer = await ask(method, path, method === 'GET' ? undefined : {}, foreign);
       assert.equal(answer.status, 403, path);

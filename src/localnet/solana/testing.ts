@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { encodeBase58 } from '../../formats/base58.ts';
 import { antAddresses } from '../../formats/solana/accounts-ant.ts';
 import { arnsAddresses, arnsConfig } from '../../formats/solana/accounts-arns.ts';
-import { antProgramTrait, createAsset } from '../../formats/solana/core-instructions.ts';
+import { antProgramTrait } from '../../formats/solana/core-asset.ts';
+import { createAsset } from '../../formats/solana/core-instructions.ts';
 import { antBuilder } from '../../formats/solana/instructions-ant.ts';
 import { arnsBuilder } from '../../formats/solana/instructions-arns.ts';
 import { compileMessage, type Instruction, parseMessage } from '../../formats/solana/message.ts';
@@ -131,6 +132,9 @@ export function signatureOf(wire: Buffer): string {
 
 const anyId = 'AnYvLJTWcG9lr2Ll5MwYWZR2o5uTE39WbpYB0zCxwKM';
 
+/** Where the ledger has the token program a second time. */
+export const secondAntProgram = namePrograms.devnet.ant;
+
 /** Mints a token owned by `holder` and leases it a name; the service pays and may write its records. */
 export async function registerName(
   test: TestLedger,
@@ -138,8 +142,8 @@ export async function registerName(
   holder: Keypair,
   name: string,
   target: string = anyId,
+  programs: NamePrograms = namePrograms.mainnet,
 ): Promise<Keypair> {
-  const programs = namePrograms.mainnet;
   const { ledger } = test.local;
   const ant = antBuilder(programs);
   const at = antAddresses(programs.ant);

@@ -32,6 +32,8 @@ export interface LocalFacilitatorDeps {
 export interface LocalFacilitator extends Surface {
   /** For X402_PAYMENT_ADDRESS: an address whose key was made on first start (`keys/local-x402-payee`). */
   readonly payTo: string;
+  /** The key of that address, 64 hex digits: what was paid can be sent back with it. */
+  readonly payeeKey: string;
   /** Gives so much of each network's token to those of the addresses that never had any of it. */
   endow(addresses: readonly string[], amount: bigint): Promise<void>;
   /** Makes so much of the first network's token out of nothing; answers the new balance. */
@@ -50,24 +52,27 @@ export function createLocalFacilitator(
     if (network === undefined) throw new StartupError(`X402_NETWORKS names "${name}", which is not known`);
     return network;
   });
-  let running: { readonly payTo: string; readonly ledger: TokenLedger } | undefined;
-  const addressOfKey = async (name: string): Promise<string> => {
+  let running:
+    | { readonly payTo: string; readonly payeeKey: string; readonly ledger: TokenLedger }
+    | undefined;
+  const keyOf = async (name: string): Promise<string> => {
     const key = await readOrCreateKey(join(config.DATA_DIR, 'keys'), name, () =>
       randomBytes(32).toString('hex'),
     );
-    return ethereumAddress(publicKeyOf(Buffer.from(key.text, 'hex')));
+    return key.text.trim();
   };
+  const addressOf = (key: string) => ethereumAddress(publicKeyOf(Buffer.from(key, 'hex')));
   const live = () => {
     if (running === undefined) throw new Error('the facilitator has not started');
     return running;
   };
 
   const surface = createSurface('x402 facilitator', async () => {
-    const payTo = await addressOfKey('local-x402-payee');
-    const address = await addressOfKey('local-x402-facilitator');
+    const payeeKey = await keyOf('local-x402-payee');
+    const address = addressOf(await keyOf('local-x402-facilitator'));
     const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'x402.db'), migrations);
     const ledger = new TokenLedger(sql, now);
-    running = { payTo, ledger };
+    running = { payTo: addressOf(payeeKey), payeeKey, ledger };
     const server = createHttpServer({
       name: 'x402',
       title: 'Local x402 facilitator',
@@ -94,6 +99,9 @@ export function createLocalFacilitator(
     },
     get payTo() {
       return live().payTo;
+    },
+    get payeeKey() {
+      return live().payeeKey;
     },
     async endow(addresses, amount) {
       for (const { caip2 } of networks) await live().ledger.endow(caip2, addresses, amount);

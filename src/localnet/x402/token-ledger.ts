@@ -44,11 +44,17 @@ export interface Transfer {
   readonly height: number;
   readonly from: string;
   readonly to: string;
+  /** Of the authorisation; of a transaction that its sender sent, `#` and the sender's number. */
   readonly nonce: string;
   readonly value: bigint;
   readonly transaction: string;
   /** What the contract was called with; undefined where it was the token itself. */
   readonly input: string | undefined;
+}
+
+/** A transfer that its sender sends without an authorisation. */
+export interface SentTransfer extends Pick<Transfer, 'from' | 'to' | 'value' | 'transaction'> {
+  readonly number: bigint;
 }
 
 /** A transfer that a permit allows. Its nonce is a bit of a map: written so that those of one word are neighbours. */
@@ -194,13 +200,36 @@ export class TokenLedger {
     const from = authorization.from.toLowerCase();
     const to = authorization.to.toLowerCase();
     const { nonce, value } = authorization;
+    const transaction = `0x${createHash('sha256').update(`${network}\n${from}\n${nonce}`).digest('hex')}`;
+    return this.#move(network, { from, to, nonce, value, transaction, input });
+  }
+
+  /** How many transactions an address has sent, up to a block. */
+  async sent(network: string, from: string, height = Number.MAX_SAFE_INTEGER): Promise<number> {
+    return countSent(this.#sql, network, from, height);
+  }
+
+  /** Moves what the sender of a transaction holds; throws `TransferRefused` and then moves nothing. */
+  async send(network: string, { number, ...transfer }: SentTransfer): Promise<Transfer> {
+    const [from, to] = [transfer.from.toLowerCase(), transfer.to.toLowerCase()];
+    return this.#move(
+      network,
+      { ...transfer, from, to, nonce: `#${number}`, input: undefined },
+      Number(number),
+    );
+  }
+
+  #move(network: string, transfer: Omit<Transfer, 'height'>, number?: number): Promise<Transfer> {
+    const { from, to, nonce, value, transaction, input } = transfer;
     return this.#sql.transaction(async (tx) => {
       if ((await readTransfer(tx, network, from, nonce)) !== undefined) throw new TransferRefused('nonce');
+      if (number !== undefined && number !== (await countSent(tx, network, from))) {
+        throw new TransferRefused('nonce');
+      }
       const left = (await readBalance(tx, network, from)) - value;
       if (left < 0n) throw new TransferRefused('funds');
       await writeBalance(tx, network, from, left);
       await writeBalance(tx, network, to, (await readBalance(tx, network, to)) + value);
-      const transaction = `0x${createHash('sha256').update(`${network}\n${from}\n${nonce}`).digest('hex')}`;
       const row = await tx.get<{ height: number }>(
         `INSERT INTO transfers (network, from_address, nonce, to_address, value, transaction_hash, created_at, input)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING height`,
@@ -216,6 +245,22 @@ export class TokenLedger {
       return { height: row?.height ?? 0, from, to, nonce, value, transaction, input };
     });
   }
+}
+
+async function countSent(
+  tx: SqlExecutor,
+  network: string,
+  from: string,
+  height = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
+  const row = await tx.get<{ sent: number }>(
+    `SELECT COUNT(*) AS sent FROM transfers
+     WHERE network = ? AND from_address = ? AND nonce LIKE '#%' AND height <= ?`,
+    network,
+    from.toLowerCase(),
+    height,
+  );
+  return row?.sent ?? 0;
 }
 
 async function readBalance(tx: SqlExecutor, network: string, address: string): Promise<bigint> {

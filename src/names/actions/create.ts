@@ -3,63 +3,26 @@
  * the debit and the action are stored together, and only then anything is done.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { InsufficientCredits, type Winc, winc } from '../../credits/credits.ts';
+import { InsufficientCredits } from '../../credits/credits.ts';
+import { lackOf } from '../../credits/lack.ts';
 import type { ClaimResult } from '../../credits/signatures/spent-signatures.ts';
-import { asciiLowerCase } from '../../formats/ascii-case.ts';
-import { maxControllers } from '../../formats/solana/accounts-ant.ts';
-import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { isChainFailure } from '../../registry/errors.ts';
-import type { AntState } from '../../registry/name-registry.ts';
 import { UniqueViolation } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
-import { registryPlan } from '../chain/plan-purchase.ts';
-import { recordPlan } from '../chain/plan-token.ts';
 import {
-  antNotFound,
-  badRequest,
   chainUnavailable,
   chainUnreadable,
   insufficientBalance,
-  nameInAuction,
   nonceOfAnother,
   nonceReplayed,
-  notYourToken,
-  signatureRequired,
   tooManyOpenActions,
-  unboundSignature,
 } from '../errors.ts';
-import { aclRent } from '../prices/lamports.ts';
-import { lamportWinc } from '../prices/prices.ts';
-import { custodialPayer } from '../receipts.ts';
-import {
-  type ActionRequest,
-  type BuyRequest,
-  isRecordRequest,
-  type RecordRequest,
-  type TokenRequest,
-} from '../requests/action.ts';
+import type { ActionRequest } from '../requests/action.ts';
+import { type CheckedAction, checkAction } from './check-action.ts';
 import type { ActionContext } from './context.ts';
-import { requireSettled } from './finish.ts';
 import type { ProvenOwner } from './owner-proof.ts';
-import {
-  authorityWork,
-  performAlone,
-  prepare,
-  settleAlone,
-  spawnWork,
-  subjectOf,
-  type Work,
-} from './perform.ts';
-import { requireSponsor, sponsorTokens } from './sponsor.ts';
-import {
-  type Action,
-  awaitingCountIn,
-  type BeforeState,
-  beforeOf,
-  findAction,
-  findByPayerNonce,
-  insertAction,
-} from './store.ts';
+import { performAlone, prepare, settleAlone, subjectOf } from './perform.ts';
+import { type Action, awaitingCountIn, findAction, findByPayerNonce, insertAction } from './store.ts';
 
 interface CreateRequest {
   readonly request: ActionRequest;
@@ -72,6 +35,8 @@ interface CreateRequest {
   readonly claimed: { readonly payer: ClaimResult; readonly owner: ClaimResult };
   /** Normalised addresses to charge first, in order. */
   readonly paidBy: readonly string[];
+  /** The owner signs before the service's signatures are given away. */
+  readonly ownerFirst: boolean;
 }
 
 /** The action, and whether this very call made it. */
@@ -91,7 +56,6 @@ export async function createAction(context: ActionContext, asked: CreateRequest)
     );
   } catch (error) {
     if (isChainFailure(error)) throw chainUnavailable(error);
-    if (error instanceof InsufficientCredits) throw insufficientBalance(error.address);
     throw error;
   }
 }
@@ -129,7 +93,11 @@ async function resume(context: ActionContext, action: Action): Promise<Action> {
 
 async function make(context: ActionContext, asked: CreateRequest): Promise<Created> {
   const { request } = asked;
-  const checked = await checkAction(context, asked);
+  const checked = await checkAction(context, {
+    request,
+    payer: asked.payer.address,
+    provenOwner: asked.provenOwner?.address,
+  });
   const { owner } = checked.work.plan;
   const action = await debit(context, asked, checked);
   if (action === undefined) {
@@ -176,6 +144,7 @@ async function debit(
         token_winc: (checked.tokenWinc ?? 0n).toString(),
         before_state: checked.before === undefined ? null : JSON.stringify(checked.before),
         owner_signs: ownerSigns ? 1 : 0,
+        owner_first: ownerSigns && asked.ownerFirst ? 1 : 0,
         expires_at: at + lifeMs,
       };
       await insertAction(tx, request, columns, at);
@@ -190,137 +159,12 @@ async function debit(
     });
   } catch (error) {
     if (error instanceof UniqueViolation) return undefined;
+    if (error instanceof InsufficientCredits) {
+      const { credits, topUpPage } = context;
+      const lack = await lackOf(credits, payer.address, checked.winc, topUpPage);
+      throw insufficientBalance(payer.address, lack);
+    }
     throw error;
   }
   return findAction(context.sql, nonce);
-}
-
-/** What is known before the debit. */
-interface CheckedAction {
-  readonly winc: Winc;
-  readonly mtoken: bigint;
-  readonly work: Work;
-  /** The parts of `winc` that pay for making a token, and for what must be made before its owner signs. */
-  readonly tokenWinc?: Winc;
-  readonly firstWinc?: Winc;
-  readonly before?: BeforeState;
-  readonly antId?: SolanaAddress;
-}
-
-/**
- * What the chain says, whether the owner agrees, what it costs. Throws the answer where the action cannot be done, or
- * not by this payer.
- */
-function checkAction(context: ActionContext, asked: CreateRequest): Promise<CheckedAction> {
-  const { request } = asked;
-  if (request.action === 'buy-name') return checkBuy(context, request);
-  if ('name' in request) return checkPaidFor(context, request);
-  if (isRecordRequest(request)) return checkRecord(context, request, asked.provenOwner);
-  return checkAuthority(context, request, asked.payer.address);
-}
-
-async function checkBuy(context: ActionContext, request: BuyRequest): Promise<CheckedAction> {
-  if (request.owner === context.key.address) throw badRequest('ownerAddress must not be the service itself');
-  const [price, tokens, work] = await Promise.allSettled([
-    context.prices.name(request),
-    sponsorTokens(context),
-    spawnWork(context, request),
-  ]);
-  // The first that fails, in this order, is answered.
-  const { total, surcharge = winc(0n), mtoken, state, rates } = resultOf(price);
-  if (state.returned !== undefined) throw nameInAuction(request.name);
-  requireSponsor(resultOf(tokens), mtoken);
-  const checked = { winc: total, mtoken, work: resultOf(work), tokenWinc: surcharge };
-  if (checked.work.firstForOwner !== true) return checked;
-  const list = lamportWinc(aclRent, rates);
-  return { ...checked, firstWinc: list < surcharge ? list : surcharge };
-}
-
-function resultOf<T>(settled: PromiseSettledResult<T>): T {
-  if (settled.status === 'rejected') throw settled.reason;
-  return settled.value;
-}
-
-/** Extending, widening and making permanent: what stands before is stored, to tell the effect from another's. */
-async function checkPaidFor(
-  context: ActionContext,
-  request: Exclude<ActionRequest, BuyRequest | TokenRequest>,
-): Promise<CheckedAction> {
-  await requireSettled(context, { name: request.name });
-  const [price, tokens] = await Promise.all([context.prices.name(request), sponsorTokens(context)]);
-  const { record } = price.state;
-  if (record === undefined) throw chainUnavailable();
-  requireSponsor(tokens, price.mtoken);
-  return {
-    winc: price.total,
-    mtoken: price.mtoken,
-    before: beforeOf(record),
-    antId: record.ant,
-    work: { plan: registryPlan(await context.builders(), request, null) },
-  };
-}
-
-async function checkRecord(
-  context: ActionContext,
-  request: RecordRequest,
-  proven: ProvenOwner | undefined,
-): Promise<CheckedAction> {
-  if (proven === undefined) throw signatureRequired();
-  await requireSettled(context, { antId: request.antId });
-  const undername = asciiLowerCase(request.undername);
-  const state = await context.registry.antRecord(request.antId, undername);
-  if (state === undefined) throw antNotFound(request.antId);
-  const { ant, record, metadata } = state;
-  if (proven.address !== ant.owner || request.owner !== ant.owner) throw unboundSignature();
-  if (record === undefined && request.action !== 'set-record') {
-    throw badRequest(`The ANT has no record ${undername}`);
-  }
-  if (metadata === undefined && request.action === 'remove-record-metadata') {
-    throw badRequest(`The record ${undername} has no metadata`);
-  }
-  if (request.action === 'transfer-record' && record?.owner === request.target) {
-    throw badRequest(`The record ${undername} has this owner already`);
-  }
-  return {
-    winc: await context.prices.action(request.action),
-    mtoken: 0n,
-    antId: ant.asset,
-    work: { plan: recordPlan(await context.builders(), request, state) },
-  };
-}
-
-/** Controllers and transfers are the owner's alone; for a token the service holds, its buyer's. */
-async function checkAuthority(
-  context: ActionContext,
-  request: Exclude<TokenRequest, RecordRequest>,
-  payer: string,
-): Promise<CheckedAction> {
-  const ant = await context.registry.ant(request.antId);
-  if (ant === undefined) throw antNotFound(request.antId);
-  const held = ant.owner === context.key.address;
-  if (held) {
-    if (request.action !== 'transfer' || (await custodialPayer(context.sql, ant.asset)) !== payer) {
-      throw notYourToken();
-    }
-  } else if (request.owner !== ant.owner) {
-    throw badRequest(`ownerAddress does not own ANT ${ant.asset}`);
-  }
-  checkControllers(request, ant);
-  return {
-    winc: await context.prices.action(request.action),
-    mtoken: 0n,
-    antId: ant.asset,
-    work: await authorityWork(context, request, ant),
-  };
-}
-
-function checkControllers({ action, target }: Exclude<TokenRequest, RecordRequest>, ant: AntState): void {
-  const listed = ant.controllers.includes(target);
-  if (action === 'add-controller') {
-    if (listed) throw badRequest(`${target} is a controller already`);
-    if (ant.controllers.length >= maxControllers) {
-      throw badRequest(`An ANT has at most ${maxControllers} controllers: remove one first`);
-    }
-  }
-  if (action === 'remove-controller' && !listed) throw badRequest(`${target} is not a controller`);
 }

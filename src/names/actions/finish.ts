@@ -35,7 +35,10 @@ export async function complete(context: ActionContext, action: Action, messageId
     return true;
   });
   if ('name' in action.request) context.prices.forget(action.request.name);
-  if (done) context.metrics.action(action.request.action, 'completed');
+  if (done) {
+    context.metrics.action(action.request.action, 'completed');
+    await context.changed.done(action.request);
+  }
   return readAgain(context, action);
 }
 

@@ -6,7 +6,7 @@ import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { UserAcl } from '../chain/acl.ts';
 import { deliver } from '../chain/delivery.ts';
-import { type Plan, type SignedTransaction, signNow } from '../chain/plan.ts';
+import { buildersFor, type Plan, type SignedTransaction, signNow } from '../chain/plan.ts';
 import { registryPlan, type Spawn, spawnPlan, traitsPlan } from '../chain/plan-purchase.ts';
 import { addControllerPlan, removeControllerPlan, transferPlan } from '../chain/plan-token.ts';
 import { describeFailure } from '../chain/program-failure.ts';
@@ -113,37 +113,46 @@ export async function prepare(
   work: Work,
   firstWinc: bigint,
 ): Promise<Action> {
-  const { chain, planner } = context;
-  const { request } = action;
   try {
-    const { plan, antId } =
-      request.action === 'buy-name' ? await spawnForOwner(context, action, request, firstWinc) : work;
-    const draft = planner.sign(plan, '11111111111111111111111111111111', 0);
-    const simulation = await chain.simulate(draft.wire);
-    if (simulation.err !== null) {
-      const failure = describeFailure(simulation, draft.wire, context.registry.programs);
-      await giveUp(context, action, 'failed', failure);
-      throw badRequest(failure);
-    }
-    const owned = await signNow(context, plan);
-    await store(context, action, 'awaiting', { owned, ...(antId !== undefined && { antId }) });
+    await store(context, action, 'awaiting', await forOwner(context, action, work, firstWinc));
     return await readAgain(context, action);
   } catch (error) {
     return abandon(context, action, error);
   }
 }
 
+/** What the owner is to sign, which the chain would take now. Throws 400 with the chain's reason where it would not. */
+export async function forOwner(
+  context: ActionContext,
+  action: Action,
+  work: Work,
+  firstWinc: bigint,
+): Promise<{ readonly owned: SignedTransaction; readonly antId?: string }> {
+  const { chain, planner } = context;
+  const { request } = action;
+  const { plan, antId } =
+    request.action === 'buy-name' ? await spawnForOwner(context, action, request, firstWinc) : work;
+  const draft = planner.sign(plan, '11111111111111111111111111111111', 0);
+  const simulation = await chain.simulate(draft.wire);
+  if (simulation.err !== null) {
+    throw badRequest(describeFailure(simulation, draft.wire, context.registry.programs));
+  }
+  return { owned: await signNow(context, plan), ...(antId !== undefined && { antId }) };
+}
+
 /** Nothing was handed out or sent: the debit goes back before the error is answered. */
 async function abandon(context: ActionContext, action: Action, error: unknown): Promise<never> {
   const unavailable = isChainFailure(error);
-  await giveUp(
-    context,
-    action,
-    'failed',
-    unavailable ? 'The name chain was unavailable' : 'The action could not be prepared',
-  );
+  await giveUp(context, action, 'failed', reasonOf(error));
   if (error instanceof LockTimeout || error instanceof LockLost) throw stillBusy();
   throw unavailable ? chainUnavailable(error) : error;
+}
+
+function reasonOf(error: unknown): string {
+  if (isChainFailure(error)) return 'The name chain was unavailable';
+  return error instanceof NamesError && error.status === 400
+    ? error.message
+    : 'The action could not be prepared';
 }
 
 const isDone = (context: ActionContext, action: Action): Promise<boolean> =>
@@ -218,7 +227,7 @@ export async function authorityWork(
   request: Exclude<TokenRequest, RecordRequest>,
   ant: AntState,
 ): Promise<Work> {
-  const build = await context.builders();
+  const build = buildersFor(await context.builders(), ant.program);
   const { action } = request;
   const others = action === 'transfer' ? ant.controllers.filter((user) => user !== ant.owner) : [];
   const users = [request.target, ant.owner, ...others];
@@ -277,7 +286,8 @@ async function writeTraits(
   name: string,
 ): Promise<void> {
   try {
-    const transaction = await signNow(context, traitsPlan(await context.builders(), antId, name));
+    const build = buildersFor(await context.builders(), await context.registry.antProgram(antId));
+    const transaction = await signNow(context, traitsPlan(build, antId, name));
     const delivery = await deliver(context.chain, transaction, context.settings);
     if (delivery.outcome !== 'confirmed')
       context.log.warn({ antId, name, delivery }, 'traits were not written');

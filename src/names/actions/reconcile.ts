@@ -79,6 +79,8 @@ async function checkOwned(context: ActionContext, action: Action): Promise<Actio
   if (known.outcome === 'confirmed') return continueAfterOwner(context, action, owned);
   if (known.outcome === 'failed')
     return giveUp(context, action, 'failed', 'The transaction failed on the chain');
+  // Where the owner signs first, it is made anew when the owner comes.
+  if (action.status === 'awaiting' && action.ownerFirst && context.now() <= action.expiresAt) return action;
   return giveUp(context, action, 'expired', 'The transaction was not signed in time');
 }
 

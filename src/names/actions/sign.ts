@@ -23,6 +23,7 @@ import {
 import type { ActionContext } from './context.ts';
 import { complete, giveUp, readAgain } from './finish.ts';
 import { registerName } from './perform.ts';
+import { renew } from './renew.ts';
 import { type Action, advance, findAction } from './store.ts';
 
 interface Signed {
@@ -30,7 +31,15 @@ interface Signed {
   readonly alreadyCompleted: boolean;
 }
 
-export function signAction(context: ActionContext, nonce: string, transaction: unknown): Promise<Signed> {
+/** What is brought to `/sign`. */
+interface Brought {
+  /** The owner's; undefined asks for one that can be signed, where the owner signs first. */
+  readonly transaction: unknown;
+  /** Asks for the service's signatures after all: some wallets change what carries none. */
+  readonly serviceFirst: boolean;
+}
+
+export function signAction(context: ActionContext, nonce: string, brought: Brought): Promise<Signed> {
   return context.locks.hold(`sign ${nonce}`, async () => {
     const action = await findAction(context.sql, nonce);
     if (action === undefined) throw actionNotFound();
@@ -47,7 +56,11 @@ export function signAction(context: ActionContext, nonce: string, transaction: u
         `Action ${nonce} expired at ${since} — its blockhash is no longer valid. Create a new action; the credits for this one are refunded automatically.`,
       );
     }
-    const owned = withSignature(action.owned, ownerOf(action), transaction);
+    if (action.ownerFirst && brought.transaction === undefined) return handOut(context, action, brought);
+    const owned = withSignature(action, action.owned, brought.transaction);
+    if (action.ownerFirst && (await isDead(context, owned))) {
+      return { action: await renew(context, action), alreadyCompleted: false };
+    }
     const send = async () => {
       await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned });
       return completeOwned(context, { ...action, status: 'signed', owned });
@@ -55,22 +68,46 @@ export function signAction(context: ActionContext, nonce: string, transaction: u
     const { request } = action;
     if (request.action !== 'buy-name') return send();
     return context.locks.hold(`name ${request.name}`, async () => {
-      await requireFree(context, request.name);
+      await requireFree(context, action, request.name);
       return send();
     });
   });
 }
 
-/** No token is made for a name that is gone. The credits return once the transaction can no longer be sent. */
-async function requireFree(context: ActionContext, name: string): Promise<void> {
-  const { record } = await context.registry.name(name).catch(chainFailureAs(chainUnreadable));
-  if (record !== undefined) throw nameExists(name);
+/** Only once no block can hold it any more is another made in its place. */
+async function handOut(context: ActionContext, action: Action, { serviceFirst }: Brought): Promise<Signed> {
+  const isOver = action.owned === undefined || (await isDead(context, action.owned));
+  const live = isOver ? await renew(context, action) : action;
+  if (!serviceFirst) return { action: live, alreadyCompleted: false };
+  const given = { at: context.now(), ownerFirst: false };
+  await advance(context.sql, action.nonce, ['awaiting'], 'awaiting', given);
+  return { action: await readAgain(context, action), alreadyCompleted: false };
 }
 
-/** An action that did not complete is an error to its signer. */
+/** Of one that was never sent: no block holds it. */
+async function isDead({ chain }: ActionContext, { lastValidBlockHeight }: SignedTransaction) {
+  const { height } = await chain.finalized().catch(chainFailureAs(chainUnreadable));
+  return height > lastValidBlockHeight;
+}
+
+/**
+ * No token is made for a name that is gone. The credits return once the transaction can no longer be sent: at once where
+ * nobody but the service has its signatures.
+ */
+async function requireFree(context: ActionContext, action: Action, name: string): Promise<void> {
+  const { record } = await context.registry.name(name).catch(chainFailureAs(chainUnreadable));
+  if (record === undefined) return;
+  const gone = nameExists(name);
+  if (action.ownerFirst) await giveUp(context, action, 'failed', gone.message);
+  throw gone;
+}
+
+/** An action that ended without its effect is an error to its signer; one that can be signed again is not. */
 async function completeOwned(context: ActionContext, action: Action): Promise<Signed> {
   const after = await deliverOwned(context, action).catch(chainFailureAs(chainUnreadable));
-  if (after.status === 'completed') return { action: after, alreadyCompleted: false };
+  if (after.status === 'completed' || after.status === 'awaiting') {
+    return { action: after, alreadyCompleted: false };
+  }
   throw badRequest(after.failedReason ?? 'The action failed and was refunded');
 }
 
@@ -80,14 +117,20 @@ function ownerOf({ request }: Action): SolanaAddress {
 }
 
 /** Our copy with the owner's signature in its slot; refuses a message that is not ours bit for bit. */
-function withSignature(owned: SignedTransaction, owner: SolanaAddress, text: unknown): SignedTransaction {
+function withSignature(action: Action, owned: SignedTransaction, text: unknown): SignedTransaction {
+  const owner = ownerOf(action);
   if (typeof text !== 'string' || text.length === 0 || text.length > maxTransactionBase64) {
     throw badRequest('transaction must be the base64 wire transaction of the create call');
   }
   const given = parse(Buffer.from(text, 'base64'));
   const ours = parseTransaction(owned.wire);
   if (given === undefined || !given.messageBytes.equals(ours.messageBytes)) {
-    throw badRequest('transaction is not the one that was handed out: sign it without changing it');
+    throw badRequest(
+      'transaction is not the one that was handed out: sign it without changing it' +
+        (action.ownerFirst
+          ? '. Where the wallet changes it, ask for it here with signOrder service-first and no transaction'
+          : ''),
+    );
   }
   const place = signersOf(ours.message).indexOf(owner);
   const signature = given.signatures[place];
@@ -126,6 +169,7 @@ async function deliverOwned(context: ActionContext, action: Action): Promise<Act
     case 'refused':
       throw badRequest(describeFailure(delivery, owned.wire, programs));
     case 'expired': {
+      if (action.ownerFirst && context.now() <= action.expiresAt) return renew(context, action);
       const reason = 'The signed transaction expired before it was submitted';
       throw signedTooLate((await giveUp(context, action, 'expired', reason)).status === 'expired');
     }

@@ -60,6 +60,7 @@ const storedAction = Type.Object({
   status: Type.Enum([...openStatuses, ...finalStatuses]),
   beforeState: textOrNull,
   ownerSigns: flag,
+  ownerFirst: flag,
   prepared: bytesOrNull,
   signature: textOrNull,
   lastValidBlockHeight: integerOrNull,
@@ -77,7 +78,7 @@ const selected = selection(Object.keys(storedAction.properties));
 const readStored = rowReader('a name action', storedAction);
 const readRequest = jsonReader('the request of a name action', actionRequest);
 
-type ReadHere = 'request' | 'winc' | 'mtoken' | 'tokenWinc' | 'keptWinc' | 'ownerSigns';
+type ReadHere = 'request' | 'winc' | 'mtoken' | 'tokenWinc' | 'keptWinc' | 'ownerSigns' | 'ownerFirst';
 export interface Action extends Readonly<Omit<Static<typeof storedAction>, ReadHere>> {
   readonly request: ActionRequest;
   readonly winc: bigint;
@@ -89,6 +90,8 @@ export interface Action extends Readonly<Omit<Static<typeof storedAction>, ReadH
   readonly before: BeforeState | undefined;
   /** Whether it will wait for its owner once it is prepared. */
   readonly ownerSigns: boolean;
+  /** Whether it is handed out without the service's signatures, which nobody has before the owner signed. */
+  readonly ownerFirst: boolean;
   /** For the owner, whose slot is empty until it is signed. */
   readonly owned: SignedTransaction | undefined;
   /** The service's own. */
@@ -182,6 +185,7 @@ export async function advance(
     readonly messageId?: string;
     readonly failedReason?: string;
     readonly keptWinc?: bigint;
+    readonly ownerFirst?: boolean;
   },
 ): Promise<boolean> {
   const { at, owned, service } = changes;
@@ -197,6 +201,7 @@ export async function advance(
     failed_reason: changes.failedReason,
     failed_at: to === 'failed' || to === 'expired' ? at : undefined,
     kept_winc: changes.keptWinc?.toString(),
+    owner_first: changes.ownerFirst === undefined ? undefined : Number(changes.ownerFirst),
   });
   const changed = await sql.run(
     `UPDATE arns_action SET ${assignments(columns)}
@@ -232,6 +237,7 @@ function toAction(stored: unknown): Action {
     keptWinc: BigInt(row.keptWinc),
     before: toBefore(row.beforeState),
     ownerSigns: row.ownerSigns === 1,
+    ownerFirst: row.ownerFirst === 1,
     owned: toTransaction(row.prepared, row.signature, row.lastValidBlockHeight),
     service: toTransaction(row.serviceWire, row.serviceSignature, row.serviceLastValid),
   };

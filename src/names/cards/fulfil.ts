@@ -277,6 +277,7 @@ async function confirm(
   });
   context.prices.forget(asked.name);
   context.metrics.action(`card-${asked.action}`, 'completed');
+  await context.changed.done(asked);
   return false;
 }
 

@@ -89,6 +89,7 @@ async function setUp(t: TestContext, sql?: Sql, environment: Record<string, stri
         sessionId: undefined,
         received: { amount: paymentAmount, currency, at: bench.ledger.time },
         refunded: 0,
+        returns: [],
         disputed: false,
         ...facts,
       },

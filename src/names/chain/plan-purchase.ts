@@ -1,7 +1,8 @@
 /** Transactions of the four purchases: making a token, and what the registry is paid for. */
 import { antAddresses } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
-import { antProgramTrait, createAsset } from '../../formats/solana/core-instructions.ts';
+import { antProgramTrait } from '../../formats/solana/core-asset.ts';
+import { createAsset } from '../../formats/solana/core-instructions.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
 import { defaultLogo } from '../../formats/solana/name-rules.ts';
 import { transferLamports } from '../../formats/solana/system.ts';

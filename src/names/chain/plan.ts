@@ -5,7 +5,7 @@ import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { type AntBuilder, antBuilder } from '../../formats/solana/instructions-ant.ts';
 import { type ArnsBuilder, arnsBuilder } from '../../formats/solana/instructions-arns.ts';
 import { compileMessage, type Instruction, parseMessage } from '../../formats/solana/message.ts';
-import type { NamePrograms } from '../../formats/solana/programs.ts';
+import { isAntProgram, type NamePrograms } from '../../formats/solana/programs.ts';
 import { computeBudget } from '../../formats/solana/system.ts';
 import {
   emptySignature,
@@ -15,6 +15,7 @@ import {
 } from '../../formats/solana/transaction.ts';
 import type { NameChain } from '../../registry/chain.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
+import { unknownTokenProgram } from '../errors.ts';
 import { unitLimit } from '../prices/lamports.ts';
 import type { SolanaKey } from './service-key.ts';
 
@@ -104,6 +105,14 @@ export interface Builders {
   readonly arns: ArnsBuilder;
   readonly ant: AntBuilder;
   readonly service: SolanaAddress;
+}
+
+/** For a token of its own program. The service's key signs what that program runs: it calls those it knows alone. */
+export function buildersFor(build: Builders, program: SolanaAddress): Builders {
+  if (program === build.programs.ant) return build;
+  if (!isAntProgram(build.programs, program)) throw unknownTokenProgram(program);
+  const programs = { ...build.programs, ant: program };
+  return { ...build, programs, ant: antBuilder(programs) };
 }
 
 /** Reads the registry's config once: asked until the chain answers, then kept. */

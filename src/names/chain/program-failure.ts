@@ -1,8 +1,9 @@
 /** What a refused transaction says to a person: the program's error in words, its name and its number. */
 import { memberOf } from '../../formats/json.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { parseMessage } from '../../formats/solana/message.ts';
 import { programError } from '../../formats/solana/program-errors.ts';
-import type { NamePrograms } from '../../formats/solana/programs.ts';
+import { isAntProgram, type NamePrograms } from '../../formats/solana/programs.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
 
 export function describeFailure(
@@ -16,7 +17,7 @@ export function describeFailure(
   if (typeof code !== 'number') return nameOf(pair[1]);
   const { keys, instructions } = parseMessage(parseTransaction(wire).messageBytes);
   const program = keys[instructions[pair[0]]?.programIndex ?? -1];
-  const which = program === programs.arns ? 'arns' : program === programs.ant ? 'ant' : undefined;
+  const which = program === undefined ? undefined : whichOf(programs, program);
   const known = which && programError(which, code);
   if (known !== undefined) return `${known.message} (${known.name}, ${code})`;
   const logged = logs
@@ -24,6 +25,9 @@ export function describeFailure(
     .find((match) => match !== null);
   return `The chain refused the transaction (${logged?.[1] ?? 'Custom'}, ${code})`;
 }
+
+const whichOf = (programs: NamePrograms, program: SolanaAddress) =>
+  program === programs.arns ? 'arns' : isAntProgram(programs, program) ? 'ant' : undefined;
 
 function nameOf(err: unknown): string {
   if (typeof err === 'string') return err;

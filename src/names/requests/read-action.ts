@@ -6,6 +6,7 @@ import { maxLeaseYears } from '../../formats/solana/name-prices.ts';
 import {
   areKeywords,
   byteLength,
+  defaultTtlSeconds,
   isArweaveId,
   isTarget,
   isUndername,
@@ -32,8 +33,6 @@ import {
   walletAddressOf,
 } from './fields.ts';
 
-/** What a record that is written without saying so may be cached for. */
-const defaultRecordTtl = 3_600;
 const maxUndernames = 65_535;
 
 /** `service` is whom controller actions mean when they name nobody. */
@@ -56,7 +55,7 @@ export function readActionRequest(action: ActionName, fields: Fields, service: S
       const transactionId = requiredText(fields, 'transactionId');
       if (!isArweaveId(transactionId)) throw badRequest('transactionId must be 43 base64url characters');
       const ttlSeconds =
-        optionalInteger(fields, 'ttlSeconds', minTtlSeconds, maxTtlSeconds) ?? defaultRecordTtl;
+        optionalInteger(fields, 'ttlSeconds', minTtlSeconds, maxTtlSeconds) ?? defaultTtlSeconds;
       return { action, ...readRecord(fields, rootUndername), transactionId, ttlSeconds };
     }
     case 'remove-record': {

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { MAX_PAYERS } from '../../credits/credits.ts';
+import { unsignedTransaction } from '../../formats/solana/transaction.ts';
 import type { App } from '../../kernel/http/app.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import { createAction } from '../actions/create.ts';
@@ -55,10 +56,11 @@ export function arnsActionRoutes(app: App, context: NamesContext): void {
       const fields = mergeFields(request.query, request.body);
       const asked = readActionRequest(name, fields, actions.key.address);
       const paidBy = readPayers(fields);
+      const ownerFirst = readSignOrder(fields) === 'owner-first';
       const provenOwner = isRecordRequest(asked)
         ? verifyOwnerProof(asked, readOwnerProof(request.headers), signatures)
         : undefined;
-      const claim = claimOf(payer.address, payerNonce, asked, paidBy);
+      const claim = claimOf(payer.address, payerNonce, asked, paidBy, ownerFirst);
       const claimed = await signatures.claim(request, signer, claim, provenOwner?.keys);
       const { action, repeated } = await createAction(actions, {
         request: asked,
@@ -66,6 +68,7 @@ export function arnsActionRoutes(app: App, context: NamesContext): void {
         payerNonce,
         claimed,
         paidBy,
+        ownerFirst,
         provenOwner,
       });
       const answer = envelopeOf(action, actions.key.address, true);
@@ -124,17 +127,36 @@ export function arnsActionRoutes(app: App, context: NamesContext): void {
     },
     async (request) => {
       const actions = acting(context);
-      const { transaction } = mergeFields(undefined, request.body);
-      const { action, alreadyCompleted } = await signAction(actions, request.params.action, transaction);
-      const answer = envelopeOf(action, actions.key.address, false);
+      const fields = mergeFields(undefined, request.body);
+      const { action, alreadyCompleted } = await signAction(actions, request.params.action, {
+        transaction: fields.transaction,
+        serviceFirst: fields.transaction === undefined && readSignOrder(fields) === 'service-first',
+      });
+      const answer = envelopeOf(action, actions.key.address, action.status === 'awaiting');
       return alreadyCompleted ? { ...answer, alreadyCompleted } : answer;
     },
   );
 }
 
-/** Names a request by everything that it asks for: who pays, what is done, and whose credits are spent. */
-function claimOf(payer: string, nonce: string, request: ActionRequest, paidBy: readonly string[]): string {
-  return hash('sha256', JSON.stringify([payer, nonce, request, paidBy]), 'base64url');
+/** Names a request by everything that it asks for: who pays, what is done, whose credits are spent, who signs first. */
+function claimOf(
+  payer: string,
+  nonce: string,
+  request: ActionRequest,
+  paidBy: readonly string[],
+  ownerFirst: boolean,
+): string {
+  // What does not say the order is named as it was before there was one.
+  const all = [payer, nonce, request, paidBy, ...(ownerFirst ? ['owner-first'] : [])];
+  return hash('sha256', JSON.stringify(all), 'base64url');
+}
+
+/** Undefined is the service first, as published clients expect it. */
+function readSignOrder({ signOrder }: Fields): 'owner-first' | 'service-first' | undefined {
+  if (signOrder === undefined || signOrder === 'owner-first' || signOrder === 'service-first') {
+    return signOrder;
+  }
+  throw badRequest('signOrder must be owner-first or service-first');
 }
 
 function readPayers(fields: Fields): string[] {
@@ -172,7 +194,7 @@ const publicStatus: Readonly<Record<Action['status'], string>> = {
 /**
  * The action envelope (interface §2), as it is answered by create, sign and status. Absent members are left out.
  * `signable`: whether the transaction may still be signed, so that it is worth handing out: base64 of the wire with one
- * empty slot, the owner's. `keptWincQty`: what was spent on the chain for a failed action and is not returned.
+ * empty slot, the owner's; where the owner signs first, all slots are empty. `keptWincQty`: what was spent on the chain for a failed action and is not returned.
  */
 function envelopeOf(action: Action, feePayer: string, signable: boolean) {
   const { owned, request } = action;
@@ -189,10 +211,11 @@ function envelopeOf(action: Action, feePayer: string, signable: boolean) {
     ...(open &&
       signable &&
       action.status === 'awaiting' && {
-        transaction: owned.wire.toString('base64'),
+        transaction: (action.ownerFirst ? unsignedTransaction(owned.wire) : owned.wire).toString('base64'),
         feePayer,
         lastValidBlockHeight: String(owned.lastValidBlockHeight),
       }),
+    ...(open && action.ownerFirst && { signOrder: 'owner-first' }),
     ...(open && { expiresAt: new Date(action.expiresAt).toISOString() }),
     ...(action.failedAt !== null && { failedDate: new Date(action.failedAt).toISOString() }),
     ...(action.failedReason !== null && { failedReason: action.failedReason }),

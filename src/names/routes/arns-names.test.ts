@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { at, chainDown, NamesBench, text } from '../../../test/support/names-bench.ts';
-import { wallet } from '../../localnet/solana/testing.ts';
+import { namePrograms } from '../../formats/solana/programs.ts';
+import { registerName, secondAntProgram, wallet } from '../../localnet/solana/testing.ts';
 
 const target = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
 const payer = wallet('payer');
@@ -24,6 +25,42 @@ async function act(action: string, body: Record<string, unknown>, by = owner): P
   assert.equal(signed.status, 200, JSON.stringify(signed.body));
   return signed.body;
 }
+
+test('a token of another program is shown, and changed only where that program is trusted', async () => {
+  const second = { ...namePrograms.mainnet, ant: secondAntProgram };
+  const token = await registerName(bench.ledger, bench.service, owner, 'of-second', target, second);
+  const shown = await bench.get('/arns/names/of-second');
+  assert.equal(text(shown.body, 'token', 'program'), secondAntProgram);
+  assert.deepEqual(at(shown.body, 'records', 0, 'target'), target);
+  const history = await bench.get('/arns/names/of-second/history');
+  assert.match(JSON.stringify(history.body), /initialize/);
+  const held = await bench.balance(payer);
+  const base = { antId: token.address, ownerAddress: owner.address };
+  const record = { ...base, undername: 'docs', transactionId: target, ttlSeconds: 60 };
+  const transfer = { ...base, target: friend.address };
+  for (const [action, body] of Object.entries({ 'set-record': record, transfer })) {
+    const refused = await bench.create(action, body, payer, action === 'set-record' ? { owner } : {});
+    assert.equal(refused.status, 400);
+    assert.match(String(refused.body), new RegExp(`belongs to the program ${secondAntProgram}`));
+  }
+  assert.equal(await bench.balance(payer), held);
+  // What the registry is paid for calls no token program, whoever's it is.
+  const wider = await bench.create('increase-undername-limit', { name: 'of-second', increaseQty: 1 }, payer);
+  assert.equal(text(wider.body, 'status'), 'completed', JSON.stringify(wider.body));
+  const { ledger, sql } = bench;
+  const environment = { ANT_PROGRAMS_TRUSTED: secondAntProgram };
+  const trusting = await NamesBench.start({ ledger, sql, environment });
+  try {
+    const set = await trusting.create('set-record', record, payer, { owner });
+    assert.equal(text(set.body, 'status'), 'completed', JSON.stringify(set.body));
+    assert.equal((await bench.registry.resolve('of-second', 'docs'))?.target, target);
+    const moved = await trusting.create('transfer', transfer, payer);
+    assert.equal(text((await trusting.sign(moved.body, owner)).body, 'status'), 'completed');
+    assert.equal((await bench.registry.ant(token.address))?.owner, friend.address);
+  } finally {
+    await trusting.stop();
+  }
+});
 
 test('a name is shown as it stands, from free to handed over, with what was done', async () => {
   const free = await bench.get('/arns/names/shown-name');

@@ -135,9 +135,9 @@ async function readName(registry: NameRegistry, name: string, now: number, servi
   };
 }
 
-function tokenJson({ owner, controllers, config }: AntState) {
+function tokenJson({ owner, program, controllers, config }: AntState) {
   const { name, ticker, logo, description, keywords } = config;
-  return { owner, controllers: [...controllers], name, ticker, logo, description, keywords };
+  return { owner, program, controllers: [...controllers], name, ticker, logo, description, keywords };
 }
 
 /** Whether a name can be bought and, where it is registered, for how long. `now` in Unix seconds. */
@@ -165,7 +165,9 @@ function leaseOf({ record, returned, reserved }: NameState, now: number) {
 
 async function readHistory(registry: NameRegistry, history: NameHistory, name: string) {
   const { record } = await registry.name(name);
-  const events = await history.of(name, record?.ant);
+  const asset = record?.ant;
+  const token = asset && { asset, program: await registry.antProgram(asset) };
+  const events = await history.of(name, token);
   return {
     events: events.map(({ signature, slot, at, failed, steps }) => ({
       signature,

@@ -8,6 +8,7 @@ import type { ActionContext } from '../actions/context.ts';
 import type { CardPurchases } from '../cards/purchases.ts';
 import { signerMissing } from '../errors.ts';
 import type { NamePrices } from '../prices/prices.ts';
+import type { NameWhere } from '../where.ts';
 
 export interface NamesContext {
   readonly sql: Sql;
@@ -16,6 +17,7 @@ export interface NamesContext {
   readonly signatures: RequestSignatures;
   readonly registry: NameRegistry;
   readonly history: NameHistory;
+  readonly where: NameWhere;
   /** Undefined where the service has no key: then names can be priced and looked up, not acted on. */
   readonly actions: ActionContext | undefined;
   /** Where a buyer goes after checkout unless the request says; undefined: back to this service. */

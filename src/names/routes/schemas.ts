@@ -51,6 +51,12 @@ export const envelope = Type.Object(
     antId: optional(text),
     messageId: optional(text),
     transaction: optional(Type.String({ description: 'base64 wire transaction for the owner to sign' })),
+    signOrder: optional(
+      Type.String({
+        description:
+          'owner-first: no slot of the transaction is filled, and it is made anew when its time is over',
+      }),
+    ),
     feePayer: optional(text),
     lastValidBlockHeight: optional(text),
     expiresAt: optional(text),
@@ -96,6 +102,7 @@ export const nameNow = Type.Object(
     token: optional(
       Type.Object({
         owner: text,
+        program: Type.String({ description: 'the program that governs it' }),
         controllers: Type.Array(text),
         name: text,
         ticker: text,
@@ -122,6 +129,30 @@ export const nameNow = Type.Object(
     ),
   },
   { title: 'ArNS name as it stands' },
+);
+
+const gatewayView = Type.Object({
+  gateway: text,
+  state: Type.String({ description: 'current, stale or silent' }),
+  target: Type.Union([text, Type.Null()]),
+  ttlSeconds: optional(Type.Integer()),
+  resolvedAt: optional(Type.String({ description: 'when the gateway asked for the name' })),
+  secondsLeft: optional(Type.Integer({ description: 'until it asks again' })),
+  ageSeconds: optional(Type.Integer({ description: 'of a cache in front of it' })),
+  problem: optional(text),
+});
+
+export const nameWhere = Type.Object(
+  {
+    name: text,
+    target: Type.Union([text, Type.Null()], { description: 'what the chain says' }),
+    ttlSeconds: optional(Type.Integer()),
+    antId: optional(text),
+    readAt: text,
+    gateways: Type.Array(gatewayView),
+    stale: Type.Array(Type.String({ description: 'a gateway that shows something else' })),
+  },
+  { title: 'ArNS name at gateways' },
 );
 
 export const nameEvents = Type.Object(

@@ -89,6 +89,11 @@ export class ArweaveNodes {
     return this.#first(`/price/${bytes}`, readWinston);
   }
 
+  /** Winston for a transaction without data to a wallet, which may have to be opened. */
+  transferFee(target: string): Promise<bigint> {
+    return this.#first(`/price/0/${target}`, readWinston);
+  }
+
   balance(address: string): Promise<bigint> {
     return this.#first(`/wallet/${address}/balance`, readWinston);
   }

@@ -122,8 +122,10 @@ export interface ActionStatus {
   readonly ownerAddress?: string;
   readonly antId?: string;
   readonly messageId?: string;
-  /** Base64 of the wire, with one empty slot: the owner's. Only while it can be signed. */
+  /** Base64 of the wire, with the owner's slot empty. Only while it can be signed. */
   readonly transaction?: string;
+  /** The service adds its signatures after the owner's, and makes the transaction anew when its time is over. */
+  readonly signOrder?: 'owner-first';
   readonly feePayer?: string;
   readonly expiresAt?: string;
   readonly failedReason?: string;
@@ -140,6 +142,24 @@ export interface CardPurchase {
   readonly messageId?: string;
   readonly antId?: string;
   readonly failedReason?: string;
+}
+
+export interface GatewayView {
+  readonly gateway: string;
+  readonly state: 'current' | 'stale' | 'silent';
+  readonly target: string | null;
+  readonly ttlSeconds?: number;
+  readonly resolvedAt?: string;
+  readonly secondsLeft?: number;
+  readonly ageSeconds?: number;
+  readonly problem?: string;
+}
+
+export interface NameWhere {
+  readonly name: string;
+  readonly target: string | null;
+  readonly readAt: string;
+  readonly gateways: readonly GatewayView[];
 }
 
 export interface Resolved {
@@ -187,6 +207,10 @@ export async function readHistory(
   const path = `/v1/arns/names/${encodeURIComponent(name)}/history`;
   return (await optional(get<{ events: NameEvent[] }>(path, signal)))?.events;
 }
+
+/** What each gateway that the service knows shows; undefined where the service does not tell. */
+export const readWhere = (label: string, signal?: AbortSignal): Promise<NameWhere | undefined> =>
+  optional(get<NameWhere>(`/v1/arns/where/${encodeURIComponent(label)}`, signal));
 
 /** What was bought by or for an address; not what it has now. */
 export async function readReceipts(address: string, signal?: AbortSignal): Promise<readonly NameReceipt[]> {
@@ -254,6 +278,13 @@ export const signAction = (nonce: string, transaction: string): Promise<ActionSt
   ask(`${payment()}/v1/arns/actions/${encodeURIComponent(nonce)}/sign`, {
     method: 'POST',
     body: JSON.stringify({ transaction }),
+  });
+
+/** A transaction that can be signed now; `serviceFirst` asks for one that the service has signed. */
+export const freshTransaction = (nonce: string, serviceFirst: boolean): Promise<ActionStatus> =>
+  ask(`${payment()}/v1/arns/actions/${encodeURIComponent(nonce)}/sign`, {
+    method: 'POST',
+    body: JSON.stringify(serviceFirst ? { signOrder: 'service-first' } : {}),
   });
 
 /** A page to pay at, and the purchase that the payment is for. `address` gets the name. */

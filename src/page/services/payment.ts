@@ -261,19 +261,97 @@ export interface PastPayments {
   readonly cursor: string | null;
 }
 
+/** What anybody may know of a wallet. */
+export interface Account extends Balance {
+  /** What the account is called by. */
+  readonly address: string;
+  readonly otherForms: readonly string[];
+  readonly isKnown: boolean;
+  readonly freeBytes: number | null;
+}
+
+export async function accountOf(address: string, signal?: AbortSignal): Promise<Account> {
+  const read = await ask<{
+    address: string;
+    otherForms: readonly string[];
+    known: boolean;
+    winc: string;
+    owedWinc: string;
+    effectiveBalance: string;
+    givenApprovals: readonly Approval[];
+    receivedApprovals: readonly Approval[];
+    bytesRemaining: number | null;
+  }>(`/v1/account?address=${encodeURIComponent(address)}`, { signal });
+  return {
+    address: read.address,
+    otherForms: read.otherForms,
+    isKnown: read.known,
+    winc: BigInt(read.winc),
+    effectiveWinc: BigInt(read.effectiveBalance),
+    owedWinc: BigInt(read.owedWinc),
+    given: read.givenApprovals,
+    received: read.receivedApprovals,
+    freeBytes: read.bytesRemaining,
+  };
+}
+
+/** What became of one payment; of a transaction that is no payment here only state and explanation. */
+export interface FoundPayment {
+  readonly id: string;
+  readonly state: string;
+  readonly explanation: string;
+  readonly kind?: 'chain' | 'x402' | 'card';
+  readonly winc?: string;
+  readonly amount?: string;
+  readonly currency?: string;
+  readonly sender?: string | null;
+  readonly address?: string | null;
+}
+
+/** By chain transaction, x402 settlement, card quote or receipt. A deposit that nobody reported is credited by this. */
+export async function findPayment(id: string, signal?: AbortSignal): Promise<FoundPayment> {
+  const { status, text } = await askRaw(`/v1/account/payments/${encodeURIComponent(id)}`, { signal });
+  if (status !== 200 && status !== 404) throw new ServiceError(status, messageIn(text));
+  return JSON.parse(text) as FoundPayment;
+}
+
+export interface Holds {
+  readonly holds: readonly {
+    readonly id: string;
+    readonly reason: string;
+    readonly winc: string;
+    readonly since: string;
+  }[];
+  readonly count: number;
+}
+
+export interface DailySpending {
+  readonly days: readonly {
+    readonly date: string;
+    readonly winc: string;
+    readonly uploads: string;
+    readonly names: string;
+    readonly byOthers: string;
+  }[];
+  readonly complete: boolean;
+}
+
+export const holdsPath = '/v1/account/holds';
+export const spendingPath = '/v1/account/spending?days=30';
+
 export const pastPaymentsPath = (cursor: string | undefined): string =>
   `/v1/account/payments?limit=100${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
 
-/** Only the wallet itself may read them: `headers` are its signature, or the token of an earlier answer. */
-export async function pastPayments(
-  cursor: string | undefined,
+/** What only the wallet itself may read: `headers` are its signature, or the token of an earlier answer. */
+export async function readAsWallet<T>(
+  path: string,
   headers: Readonly<Record<string, string>>,
   signal?: AbortSignal,
-): Promise<PastPayments & { readonly token: string | undefined }> {
-  const answer = await askRaw(pastPaymentsPath(cursor), { headers, signal });
+): Promise<{ readonly value: T; readonly token: string | undefined }> {
+  const answer = await askRaw(path, { headers, signal });
   if (answer.status !== 200) throw new ServiceError(answer.status, messageIn(answer.text));
   const token = answer.headers.get('authorization') ?? undefined;
-  return { ...(JSON.parse(answer.text) as PastPayments), token };
+  return { value: JSON.parse(answer.text) as T, token };
 }
 
 export interface Redeemed {

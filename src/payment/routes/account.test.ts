@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { winc } from '../../credits/credits.ts';
 import { serviceWallets } from '../../payments/chain/testing.ts';
+import { formsOfAddress, formsOfEthereumKey } from '../../wallets/address-forms.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
-import { ethereum, solana, solanaHeaders } from '../testing-wallets.ts';
+import { ethereum, ethereumHeaders, solana, solanaHeaders } from '../testing-wallets.ts';
 import { type RoutesBench, routesBench } from './testing.ts';
 
 describe('a wallet’s account', () => {
@@ -236,6 +237,79 @@ describe('a wallet’s account', () => {
       await bench.answers(redeem({ id: 'withdrawn', email }), 400, 'Failure to redeem payment receipt!');
       bench.outside.now += 365 * 86_400_000;
       await bench.answers(redeem({ id: 'old', email }), 400, 'Failure to redeem payment receipt!');
+    });
+  });
+
+  describe('GET /account', () => {
+    it('is the same by every form of an address', async () => {
+      const [hashed = ''] = formsOfAddress(solana);
+      const held = String((await bench.credits.balance(solana))?.winc);
+      const expected = {
+        address: solana,
+        otherForms: [hashed],
+        known: true,
+        winc: held,
+        owedWinc: '0',
+        controlledWinc: held,
+        effectiveBalance: held,
+        givenApprovals: [],
+        receivedApprovals: [],
+        bytesRemaining: null,
+        topUp: `http://pay/${solana}`,
+      };
+      await bench.answers(`/v1/account?address=${solana}`, 200, expected);
+      await bench.answers(`/v1/account?address=${hashed}`, 200, expected);
+      const balance = (await bench.get(`/v1/account/balance?address=${hashed}`)).json;
+      assert.deepEqual(balance, (await bench.get(`/v1/account/balance?address=${solana}`)).json);
+    });
+
+    it('learns what only the key tells from a signed request', async () => {
+      const key = Buffer.from(ethereumHeaders['x-public-key'], 'base64url');
+      const { others } = formsOfEthereumKey(key);
+      const [keyHash = '', kyve = ''] = others;
+      await bench.give(keyHash, 30n);
+      await bench.give(kyve, 4n);
+      const before = (await bench.get(`/v1/account?address=${keyHash}`)).json;
+      assert.equal((before as { address: string }).address, keyHash);
+      assert.equal((await bench.get('/v1/account/payments', ethereumHeaders)).status, 200);
+      for (const form of [ethereum, ethereum.toLowerCase(), ...others]) {
+        const { json } = await bench.get(`/v1/account?address=${form}`);
+        const { address, winc } = json as { address: string; winc: string };
+        assert.deepEqual([address, winc], [ethereum, '34'], form);
+      }
+    });
+
+    it('of a wallet that nobody knows is empty, and of no address there is none', async () => {
+      const { json } = await bench.get(`/v1/account?address=${'n'.repeat(42)}A`);
+      assert.deepEqual([(json as { known: boolean }).known, (json as { winc: string }).winc], [false, '0']);
+      await bench.answers('/v1/account', 400, 'Missing address in query parameters');
+      await bench.answers('/v1/account?address=so', 400, 'Invalid address format: so');
+    });
+  });
+
+  describe('GET /account/spending and /account/holds', () => {
+    it('tell the wallet itself what it spent and what is held', async () => {
+      const spending = { reason: 'upload', signer: solana, signerType: 'solana' } as const;
+      await bench.credits.spend({ ...spending, id: 'item', amount: winc(5n) });
+      await bench.credits.reserve({ ...spending, id: 'held', reason: 'arns_action', amount: winc(6n) });
+      await bench.credits.approve({ id: 'lent', payer: solana, approved: ethereum, amount: winc(9n) });
+      const lent = { ...spending, id: 'lent item', signer: ethereum, paidBy: [solana], amount: winc(2n) };
+      await bench.credits.spend(lent);
+      const now = new Date(bench.outside.now).toISOString();
+      const day = { date: now.slice(0, 10), winc: '13', uploads: '5', names: '6', byOthers: '2' };
+      await bench.answers('/v1/account/spending?days=2', 200, { days: [day], complete: true }, solanaHeaders);
+      const held = { id: 'held', reason: 'arns_action', winc: '6', since: now };
+      await bench.answers('/v1/account/holds', 200, { holds: [held], count: 1 }, solanaHeaders);
+    });
+
+    it('refuse whoever does not sign, and days that are none', async () => {
+      const refusal = 'Invalid signature or missing required headers';
+      await bench.answers('/v1/account/spending', 403, refusal);
+      await bench.answers('/v1/account/holds', 403, refusal);
+      const days = 'Invalid days: must be an integer from 1 to 366';
+      for (const text of ['0', '367', 'x', '1.5']) {
+        await bench.answers(`/v1/account/spending?days=${text}`, 400, days, solanaHeaders);
+      }
     });
   });
 });

@@ -70,7 +70,7 @@ export function reportTransactionRoute(app: App, payments: ChainPayments, proxie
           referer: readReferer(headers.referer, 500)?.href,
         };
         const row = await payments.report(params.token, id, reporter).catch((error: unknown) => {
-          throw answerOf(error);
+          throw answerOfChain(error);
         });
         const { status, answer } = outcome(row);
         reply.code(status);
@@ -95,7 +95,8 @@ function outcome(row: ChainPaymentRow): { status: 200 | 202 | 400; answer: objec
   }
 }
 
-function answerOf(error: unknown): HttpError {
+/** Of what may work later, or the contract has words for. */
+export function answerOfChain(error: unknown): HttpError {
   if (error instanceof ChainPaymentRefused) return refusalOf(error.refusal);
   if (error instanceof AmountTooSmall) return paymentTooSmall(error.message);
   if (error instanceof TooManyLookUps) return transactionFailure(undefined, error.retryAfter);

@@ -16,6 +16,8 @@ export interface ServiceInfo {
   readonly gateway: string;
   readonly gateways: readonly string[];
   readonly freeUploadLimitBytes?: number;
+  /** Within how many days of its payment what is left of it can be returned, and what of it is kept; absent: it cannot. */
+  readonly returns?: { readonly windowDays: number; readonly feePercent: number };
   /** Whether signatures that act must name this service (`x-service-address`). */
   readonly boundSignatures?: 'optional' | 'required';
 }

@@ -28,12 +28,27 @@ const noHistoryMoved = async (bench: CardBench, entries: number) =>
 
 test('the share taken back is the part refunded, and all of it while a dispute stands', () => {
   const share = (refunded: number, disputed = false) =>
-    shareTakenBack(winc(1_000n), 300, { refunded, disputed });
+    shareTakenBack({ winc: winc(1_000n), returned: winc(0n) }, 300, { refunded, disputed, returns: [] });
   assert.equal(share(0), 0n);
   assert.equal(share(100), 333n);
   assert.equal(share(299), 996n);
   assert.equal(share(300), 1_000n);
   assert.equal(share(0, true), 1_000n);
+});
+
+test('what a return took is not taken again, neither for its own refund nor by a dispute', () => {
+  const share = (refunded: number, disputed = false) =>
+    shareTakenBack({ winc: winc(1_000n), returned: winc(400n) }, 300, {
+      ...{ refunded, disputed },
+      returns: [
+        { id: 're_1', returnId: 'r1', amount: 120, state: 'made' },
+        { id: 're_2', returnId: 'r2', amount: 60, state: 'failed' },
+      ],
+    });
+  assert.equal(share(120), 0n);
+  assert.equal(share(150), 100n);
+  assert.equal(share(300), 600n);
+  assert.equal(share(120, true), 600n);
 });
 
 forEachEngine((_engine, open) => {

@@ -32,6 +32,8 @@ export interface CardDeps {
   readonly sql: Sql;
   readonly pricing: Pick<Pricing, 'promoUses'>;
   readonly log: Logger;
+  /** See `SyncContext`. */
+  readonly returnFailedIn?: SyncContext['returnFailedIn'];
   observe?(observation: CardObservation): void;
   /** Unix milliseconds. */
   readonly now?: () => number;
@@ -56,6 +58,7 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
     promoUses,
     maxChargebacks: config.MAX_ALLOWED_CHARGE_BACKS,
     now,
+    ...(deps.returnFailedIn && { returnFailedIn: deps.returnFailedIn }),
     handlersOf(purpose) {
       const handlers = purposes.get(purpose);
       if (handlers === undefined) throw new Error(`nobody takes card payments for ${purpose}`);
@@ -121,6 +124,14 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
       };
     },
     quote: (id) => readQuote(sql, id),
+    async refundReturn(quoteId, returnId, amount) {
+      const quote = await readQuote(sql, quoteId);
+      if (quote?.intentId === undefined) return { state: 'failed', reason: 'no_payment' };
+      const refund = await provider.refundReturn(quote.intentId, returnId, amount);
+      if (typeof refund === 'string') return { state: 'failed', reason: refund };
+      const { state, id: reference } = refund;
+      return state === 'failed' ? { state, reason: 'returned' } : { state, reference };
+    },
     refundNow: () => worker.refundNow(),
     async receive(body, signature) {
       const event = provider.readWebhook(body, signature);

@@ -133,6 +133,11 @@ export interface CardPayments {
   /** Takes payments for a purpose, which then do what its handlers say. Once per purpose, and before `start`. */
   forPurpose(purpose: string, handlers: PurchaseHandlers): PurposePayments;
   quote(id: string): Promise<CardQuote | undefined>;
+  /**
+   * Gives part of a paid quote back for a return of credits, once per return. Throws `CardProviderUnavailable` when the
+   * provider did not answer: asking again is harmless.
+   */
+  refundReturn(quoteId: string, returnId: string, amount: number): Promise<ReturnedPart>;
   /** A refund has become due (`oweRefundIn`): it is made now, in the background, and not in the next round. */
   refundNow(): void;
   /** Takes a webhook in: durable when it resolves. Throws `WebhookRefused` when the provider did not sign it. */
@@ -145,6 +150,11 @@ export interface CardPayments {
   /** Resolves when everything that was taken in so far has been dealt with or put off. */
   settled(): Promise<void>;
 }
+
+/** What became of a refund that a return asked for. */
+export type ReturnedPart =
+  | { readonly state: 'made' | 'pending'; readonly reference: string }
+  | { readonly state: 'failed'; readonly reason: string };
 
 /** What happened to a payment, for logs and metrics. */
 export type CardObservation =

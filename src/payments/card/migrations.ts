@@ -95,4 +95,12 @@ export const cardMigrations: readonly Migration[] = [
       CREATE INDEX card_quotes_by_state ON card_quotes (state, created_at, id)
     `,
   },
+  {
+    // What returns have taken of the payment's winc: see `payments/returns`.
+    id: 'card-006-returned',
+    up: `
+      ALTER TABLE card_quotes ADD COLUMN returned AMOUNT NOT NULL DEFAULT '0';
+      CREATE INDEX card_quotes_returned ON card_quotes (id) WHERE returned <> '0'
+    `,
+  },
 ];

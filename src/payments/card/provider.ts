@@ -17,9 +17,20 @@ export interface PaymentFacts {
   readonly sessionId: string | undefined;
   /** Minor units received, currency, and when (unix milliseconds); set when paid. */
   readonly received: { readonly amount: number; readonly currency: string; readonly at: number } | undefined;
+  /** Minor units that went back, by whomever. */
   readonly refunded: number;
+  /** Of them, those that returns asked for, and returns whose refund failed. */
+  readonly returns: readonly ReturnRefund[];
   /** Whether a dispute stands: open, or decided against us. */
   readonly disputed: boolean;
+}
+
+/** A refund that a return of credits asked for, under the return's id. */
+export interface ReturnRefund {
+  readonly id: string;
+  readonly returnId: string;
+  readonly amount: number;
+  readonly state: 'made' | 'pending' | 'failed';
 }
 
 /** A webhook or a listed event, reduced to which payment it speaks of. Nothing else that it says is believed. */
@@ -32,10 +43,13 @@ export interface ProviderEvent {
   readonly sessionId: string | undefined;
 }
 
-const nothingReceived = { received: undefined, refunded: 0, disputed: false } as const;
+const nothingReceived = { received: undefined, refunded: 0, returns: [], disputed: false } as const;
 
 /** Where a payment carries the id of its quote. */
 export const quoteIdKey = 'quoteId';
+
+/** Where a refund carries the id of the return that asked for it. */
+const returnIdKey = 'returnId';
 
 /** The events that say something about a payment; others are taken in and ignored. */
 export const watchedEvents: readonly Stripe.EventListParams['type'][] & readonly string[] = [
@@ -66,6 +80,8 @@ export type ProviderConfig = Pick<
 const requestTimeoutMs = 10_000;
 const webhookToleranceSeconds = 300;
 const longestId = 255;
+/** Of one payment; returns are limited to far fewer. */
+const mostRefunds = 100;
 /** Digital services, for the provider's tax calculation. */
 const taxCode = 'txcd_10000000';
 /** A hundred thousand events: more than a month of any shop that this serves. */
@@ -145,13 +161,15 @@ export class CardProvider {
   }
 
   /** Reads the payment of a quote; the intent where it is known, else the session. */
-  async factsOf(quote: Pick<QuoteRow, 'intentId' | 'sessionId'>): Promise<PaymentFacts> {
-    if (quote.intentId !== undefined) return this.#factsOfIntent(quote.intentId, quote.sessionId);
+  async factsOf(quote: Pick<QuoteRow, 'intentId' | 'sessionId' | 'returned'>): Promise<PaymentFacts> {
+    if (quote.intentId !== undefined) {
+      return this.#factsOfIntent(quote.intentId, quote.sessionId, quote.returned > 0n);
+    }
     if (quote.sessionId === undefined) throw new Error('a quote without session has no facts');
     const session = await this.#asked(this.#stripe.checkout.sessions.retrieve(quote.sessionId));
     const intentId = idOf(session.payment_intent);
     if (intentId !== undefined && session.status !== 'expired') {
-      const facts = await this.#factsOfIntent(intentId, session.id);
+      const facts = await this.#factsOfIntent(intentId, session.id, false);
       if (facts.status !== 'closed') return facts;
     }
     const status = session.status === 'expired' ? 'closed' : 'open';
@@ -177,6 +195,35 @@ export class CardProvider {
       return undefined;
     } catch (error) {
       if (error instanceof Stripe.errors.StripeError && isKept(error)) return error.code ?? error.type;
+      throw unavailable(error);
+    }
+  }
+
+  /** Refunds of a payment that returns asked for, the newest first. */
+  async returnsOf(intentId: string): Promise<ReturnRefund[]> {
+    const { data } = await this.#asked(
+      this.#stripe.refunds.list({ payment_intent: intentId, limit: mostRefunds }),
+    );
+    return data.flatMap((refund) => returnRefund(refund) ?? []);
+  }
+
+  /**
+   * Gives part of a payment back, once per return: one that was asked for before, whose answer was lost, is found by the
+   * return's id, and two that ask at once share an idempotency key. Answers why it was refused, if it was.
+   */
+  async refundReturn(intentId: string, returnId: string, amount: number): Promise<ReturnRefund | string> {
+    const before = (await this.returnsOf(intentId)).find((refund) => refund.returnId === returnId);
+    if (before !== undefined) return before;
+    try {
+      const refund = await this.#stripe.refunds.create(
+        { payment_intent: intentId, amount, metadata: { [returnIdKey]: returnId } },
+        { idempotencyKey: `${returnId}-return` },
+      );
+      return returnRefund(refund) ?? 'unmarked';
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeInvalidRequestError && isKept(error)) {
+        return error.code ?? error.type;
+      }
       throw unavailable(error);
     }
   }
@@ -228,7 +275,12 @@ export class CardProvider {
     }
   }
 
-  async #factsOfIntent(intentId: string, sessionId: string | undefined): Promise<PaymentFacts> {
+  /** `hasReturns`: whether refunds are ours is worth a question even where nothing has gone back: one may have failed. */
+  async #factsOfIntent(
+    intentId: string,
+    sessionId: string | undefined,
+    hasReturns: boolean,
+  ): Promise<PaymentFacts> {
     const intent = await this.#asked(
       this.#stripe.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }),
     );
@@ -243,6 +295,7 @@ export class CardProvider {
       sessionId,
       received: { amount: intent.amount_received, currency: intent.currency, at: charge.created * 1000 },
       refunded: charge.amount_refunded,
+      returns: hasReturns || charge.amount_refunded > 0 ? await this.returnsOf(intentId) : [],
       disputed: charge.disputed && (await this.#isDisputed(intentId)),
     };
   }
@@ -270,6 +323,13 @@ const harmless: ReadonlySet<string> = new Set([
   'warning_under_review',
   'warning_closed',
 ]);
+
+function returnRefund({ id, amount, metadata, status }: Stripe.Refund): ReturnRefund | undefined {
+  const returnId = metadata?.[returnIdKey];
+  if (returnId === undefined) return undefined;
+  const isFailed = status === 'failed' || status === 'canceled';
+  return { id, returnId, amount, state: isFailed ? 'failed' : status === 'succeeded' ? 'made' : 'pending' };
+}
 
 function reduced(event: Stripe.Event): ProviderEvent {
   const object: unknown = event.data.object;

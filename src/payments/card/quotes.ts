@@ -26,6 +26,8 @@ export interface QuoteRow extends CardQuote {
   readonly paidAmount: number | undefined;
   /** How much of the winc the payer has taken back so far. */
   readonly takenBack: Winc;
+  /** How much of the winc its holder has returned, or is returning: the payer gets that back by refunds of our own. */
+  readonly returned: Winc;
   /** How many reversals there were, so that each has a number of its own. */
   readonly reversals: number;
   /** Nothing was delivered for it: whatever is paid goes back. */
@@ -46,6 +48,7 @@ export const untouched = {
   receiptId: undefined,
   paidAmount: undefined,
   takenBack: winc(0n),
+  returned: winc(0n),
   reversals: 0,
   failure: undefined,
   undelivered: false,
@@ -84,6 +87,7 @@ const storedQuote = Type.Object({
   receiptId: optionalText,
   paidAmount: optionalInteger,
   takenBack: amountText,
+  returned: amountText,
   reversals: Type.Integer(),
   failure: optionalText,
   undelivered: flag,
@@ -110,6 +114,7 @@ function fromStored(stored: Row): QuoteRow {
     quotedPaymentAmount: quotedAmount,
     winc: winc(BigInt(row.winc)),
     takenBack: winc(BigInt(row.takenBack)),
+    returned: winc(BigInt(row.returned)),
     details: readDetails(row.details, row.id),
     undelivered: row.undelivered === 1,
     refundDue: row.refundDue === 1,
@@ -176,6 +181,36 @@ export async function updateQuote(tx: SqlExecutor, row: QuoteRow, now: number): 
   const values = columnsOf({ ...payment, ...refund, appliedTicket, changedAt: now });
   const statement = `UPDATE card_quotes SET ${assignments(values)} WHERE id = ?`;
   await changeOne(tx, statement, ...Object.values(values), row.id);
+}
+
+/** Paid quotes by their receipts; others are left out. */
+export async function quotesByReceipt(
+  executor: SqlExecutor,
+  receiptIds: readonly string[],
+): Promise<Map<string, QuoteRow>> {
+  if (receiptIds.length === 0) return new Map();
+  const places = receiptIds.map(() => '?').join(', ');
+  const rows = await executor.all(
+    `SELECT ${columns} FROM card_quotes WHERE receipt_id IN (${places})`,
+    ...receiptIds,
+  );
+  return new Map(rows.map(fromStored).map((quote) => [quote.receiptId ?? '', quote]));
+}
+
+/** A return has taken so much of the payment's winc, or, below zero, has given it back. The caller holds the row. */
+export async function changeReturned(tx: SqlExecutor, id: string, by: bigint, now: number): Promise<void> {
+  const quote = await lockQuote(tx, id);
+  const returned = (quote?.returned ?? 0n) + by;
+  if (quote === undefined || returned < 0n || returned > quote.winc) {
+    throw new Error(`returns cannot have taken ${returned} winc of quote ${id}`);
+  }
+  const values = columnsOf({ returned, changedAt: now });
+  await changeOne(
+    tx,
+    `UPDATE card_quotes SET ${assignments(values)} WHERE id = ?`,
+    ...Object.values(values),
+    id,
+  );
 }
 
 /** Quotes that wait for a payment or a refund and are due to be looked at. */

@@ -19,6 +19,8 @@ export interface SyncContext {
   readonly promoUses: PromoUses;
   readonly handlersOf: (purpose: string) => PurchaseHandlers;
   readonly maxChargebacks: number;
+  /** The refund of a return failed, maybe long after it was made: what the return took is given back, once. */
+  returnFailedIn?(tx: SqlExecutor, returnId: string): Promise<void>;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
@@ -62,8 +64,8 @@ async function step(
   facts: PaymentFacts,
   ticket: number,
 ): Promise<CardObservation[]> {
-  const stored = await lockQuote(tx, id);
-  if (stored === undefined || stored.appliedTicket > ticket) return [];
+  const stored = await readyQuote(tx, context, id, facts, ticket);
+  if (stored === undefined) return [];
   const row = informed(stored, facts, ticket);
   if (row.state === 'opening' || row.state === 'quoted') {
     if (facts.status === 'closed') return fail(tx, context, row, 'expired', false);
@@ -74,6 +76,22 @@ async function step(
   const news = refundNews(row, current, facts);
   const step = row.state === 'failed' ? remember : reverse;
   return [...news, ...(await step(tx, context, current, facts))];
+}
+
+/** The quote as it stands once returns whose refunds failed are undone; undefined where the facts are too old. */
+async function readyQuote(
+  tx: SqlExecutor,
+  context: SyncContext,
+  id: string,
+  facts: PaymentFacts,
+  ticket: number,
+): Promise<QuoteRow | undefined> {
+  const stored = await lockQuote(tx, id);
+  if (stored === undefined || stored.appliedTicket > ticket) return undefined;
+  const failed = facts.returns.filter(({ state }) => state === 'failed');
+  if (failed.length === 0 || stored.returned === 0n) return stored;
+  for (const { returnId } of failed) await context.returnFailedIn?.(tx, returnId);
+  return lockQuote(tx, id);
 }
 
 /** The row with what the provider says its payment is called. */
@@ -172,7 +190,7 @@ async function reverse(
   if (facts.status !== 'paid' || receiptId === undefined || paidAmount === undefined) {
     return remember(tx, context, row);
   }
-  const target = shareTakenBack(row.winc, paidAmount, facts);
+  const target = shareTakenBack(row, paidAmount, facts);
   const state = facts.disputed ? 'charged_back' : facts.refunded >= paidAmount ? 'refunded' : 'paid';
   if (target === row.takenBack && state === row.state) return remember(tx, context, row);
   const reversals = row.reversals + 1;
@@ -195,14 +213,21 @@ async function reverse(
   return [];
 }
 
-/** All of it while a dispute stands, else the part that was refunded, rounded in the payer's favour. */
+/**
+ * All of it while a dispute stands, else the part that was refunded, rounded in the payer's favour. What returns took is
+ * not taken again: neither by the refunds that they asked for, nor by a dispute.
+ */
 export function shareTakenBack(
-  total: Winc,
+  { winc: total, returned }: Pick<QuoteRow, 'winc' | 'returned'>,
   paidAmount: number,
-  { disputed, refunded }: Pick<PaymentFacts, 'disputed' | 'refunded'>,
+  { disputed, refunded, returns }: Pick<PaymentFacts, 'disputed' | 'refunded' | 'returns'>,
 ): Winc {
-  if (disputed || refunded >= paidAmount) return total;
-  return winc((total * BigInt(refunded)) / BigInt(paidAmount));
+  const left = winc(total - returned);
+  if (disputed || refunded >= paidAmount) return left;
+  const own = returns.reduce((sum, { amount, state }) => (state === 'failed' ? sum : sum + amount), 0);
+  const others = BigInt(Math.max(0, refunded - own));
+  const share = winc((total * others) / BigInt(paidAmount));
+  return share < left ? share : left;
 }
 
 async function suspicion(tx: SqlExecutor, context: SyncContext, quote: QuoteRow): Promise<CardObservation[]> {

@@ -35,6 +35,7 @@ export const paid: PaymentFacts = {
   sessionId: undefined,
   received: { amount: 1000, currency: 'usd', at: now + 1_000 },
   refunded: 0,
+  returns: [],
   disputed: false,
 };
 

@@ -1,5 +1,6 @@
 /** Which tokens are taken, by configuration: one whose wallet or chain is not configured is not. */
 import type { Config } from '../../config/config.ts';
+import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { evmCallErrors, solanaCallErrors } from '../../outside/json-rpc.ts';
 import type { Token } from '../../pricing/pricing.ts';
@@ -7,7 +8,8 @@ import { type AddressKind, normalizeAddress } from '../../wallets/address.ts';
 import { arweaveReader } from './arweave.ts';
 import { type AcceptedToken, type ChainReader, openEndpoints } from './chain.ts';
 import { evmReader } from './evm.ts';
-import { solanaReader } from './solana.ts';
+import { kyveReader } from './kyve.ts';
+import { solanaReader, tokenReader } from './solana.ts';
 
 /** The outside world as the start found it, and the service's own wallets for what is not configured. */
 export interface ChainWorld {
@@ -17,10 +19,12 @@ export interface ChainWorld {
   /** Earlier wallets of the service, at which AR may still arrive. */
   readonly formerArweaveAddresses?: readonly string[];
   readonly solanaAddress?: string | undefined;
+  /** The mint of ARIO; without it none is taken. */
+  readonly arioMint?: SolanaAddress | undefined;
 }
 
 /** USDC as its issuer deployed it. */
-const usdcContracts = {
+export const usdcContracts = {
   ethereum: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
   base: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   polygon: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
@@ -34,11 +38,9 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     addressKind: AddressKind,
     wallet: string,
     reader: ChainReader,
-    formerWallets: readonly string[] = [],
+    more: Pick<AcceptedToken, 'formerWallets' | 'readerTo'> = {},
   ): void => {
-    for (const token of tokens) {
-      accepted.set(token, { token, chain, wallet, formerWallets, addressKind, reader });
-    }
+    for (const token of tokens) accepted.set(token, { token, chain, wallet, addressKind, reader, ...more });
   };
 
   const arweave = wallet('ARWEAVE_ADDRESS', config.ARWEAVE_ADDRESS ?? world.arweaveAddress, 'arweave');
@@ -47,14 +49,30 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     const former = (world.formerArweaveAddresses ?? []).map((address) =>
       checkedAddress('FORMER_ARWEAVE_ADDRESSES', address, 'arweave'),
     );
-    accept(['arweave'], 'arweave', 'arweave', arweave, reader, former);
+    accept(['arweave'], 'arweave', 'arweave', arweave, reader, { formerWallets: former });
   }
 
   const solana = wallet('SOLANA_ADDRESS', config.SOLANA_ADDRESS ?? world.solanaAddress, 'solana');
   const { solanaRpcUrls = [] } = world;
   if (solana !== undefined && solanaRpcUrls.length > 0) {
-    const reader = solanaReader(openEndpoints(solanaRpcUrls, solanaCallErrors), solana);
-    accept(['solana', 'ed25519'], 'solana', 'solana', solana, reader);
+    const endpoints = openEndpoints(solanaRpcUrls, solanaCallErrors);
+    const readerTo = (to: string) => solanaReader(endpoints, to);
+    accept(['solana', 'ed25519'], 'solana', 'solana', solana, readerTo(solana), { readerTo });
+    const { arioMint } = world;
+    if (arioMint !== undefined) {
+      const arioTo = (to: string) => tokenReader(endpoints, parseSolanaAddress(to), arioMint);
+      accept(['ario'], 'solana', 'solana', solana, arioTo(solana), { readerTo: arioTo });
+    }
+  }
+
+  const kyve = wallet('KYVE_ADDRESS', config.KYVE_ADDRESS, 'kyve');
+  if (kyve !== undefined && config.KYVE_API_URL.length > 0) {
+    const denom = config.WORLD === 'public' ? 'ukyve' : 'tkyve';
+    const reader = kyveReader(config.KYVE_API_URL, {
+      denom,
+      minConfirmations: config.KYVE_MIN_CONFIRMATIONS,
+    });
+    accept(['kyve'], 'kyve', 'kyve', kyve, reader);
   }
 
   const evm = (
@@ -70,8 +88,10 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     const minConfirmations = config[`${variables}_MIN_CONFIRMATIONS`];
     const endpoints = openEndpoints(rpcUrls, evmCallErrors);
     accept(coins, chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations }));
-    const erc20 = { contract: usdcContracts[chain], wallet: paidTo };
-    accept([usdc], chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations, erc20 }));
+    const contract = usdcContracts[chain];
+    const usdcTo = (to: string) =>
+      evmReader({ endpoints, minConfirmations, erc20: { contract, wallet: to } });
+    accept([usdc], chain, 'ethereum', paidTo, usdcTo(paidTo), { readerTo: usdcTo });
   };
   evm('ethereum', 'ETHEREUM_ADDRESS', 'ETHEREUM', ['ethereum'], 'usdc');
   evm('polygon', 'MATIC_ADDRESS', 'MATIC', ['matic', 'pol'], 'polygon-usdc');

@@ -60,6 +60,12 @@ const FAILED_CHECK_PAUSE_MS = 3_600_000;
 const ROWS_PER_RUN = 100;
 const FAILED_ROWS_PER_RUN = 20;
 
+interface Candidate {
+  readonly token: AcceptedToken;
+  readonly id: string;
+}
+type Outcome = { readonly row: ChainPaymentRow } | { readonly error: unknown };
+
 type Searched = ChainPaymentRow | 'not-found' | 'unreadable';
 type Priced = Pick<ChainPaymentRow, 'quantity' | 'winc' | 'adjustments' | 'usd_equivalent'>;
 
@@ -96,6 +102,61 @@ export class ChainPayments {
     const network = networkOf(plainAddress(reporter.client));
     const key = `${network} ${token.token} ${id}`;
     return shared(this.#searches, key, () => this.#search(token, id, reporter));
+  }
+
+  /**
+   * A transaction by its id alone: what is stored, else what the chains say on which there may be such an id. A payment that
+   * nobody has reported is taken in as if somebody had. Throws as `report`, the refusal that says most.
+   */
+  async find(transactionId: string, reporter: Reporter, tokenName?: string): Promise<ChainPaymentRow> {
+    const { sql } = this.#options;
+    const candidates = this.#candidates(transactionId, tokenName);
+    for (const { token, id } of candidates) {
+      const known = await readRow(sql, token.chain, id);
+      if (known !== undefined) return this.#current(known, reporter.client);
+    }
+    if (candidates.length === 0) throw refused({ kind: 'not-found' });
+    this.#limits.count(reporter.client);
+    const chains = Map.groupBy(candidates, ({ token }) => token.chain);
+    const looked = await Promise.all(
+      [...chains.values()].map((ways) => this.#findOnChain(ways, reporter.referer)),
+    );
+    const outcomes = looked.flat();
+    const found = outcomes.find((outcome) => 'row' in outcome);
+    const problem = outcomes.flatMap((outcome) => ('error' in outcome ? [outcome.error] : []));
+    if (found === undefined) throw mostTelling(problem);
+    this.#limits.giveBack(reporter.client);
+    return found.row;
+  }
+
+  /** Each way to read an id once: some tokens are two names of one coin. */
+  #candidates(transactionId: string, tokenName: string | undefined): Candidate[] {
+    const tokens = [...this.#options.tokens.values()].filter(
+      ({ token }, index, all) =>
+        (tokenName === undefined || token === tokenName) &&
+        all.findIndex(({ reader }) => reader === all[index]?.reader) === index,
+    );
+    return tokens.flatMap((token) => {
+      const id = token.reader.parseId(transactionId);
+      return id === undefined ? [] : [{ token, id }];
+    });
+  }
+
+  /** One way after the other: a transaction counts once on its chain. */
+  async #findOnChain(ways: readonly Candidate[], referer: string | undefined): Promise<Outcome[]> {
+    const outcomes: Outcome[] = [];
+    for (const { token, id } of ways) {
+      try {
+        const found = await this.#look(token, id, referer);
+        if (typeof found !== 'string') return [{ row: found }];
+        outcomes.push({
+          error: refused(found === 'unreadable' ? { kind: 'not-mined', id } : { kind: 'not-found' }),
+        });
+      } catch (error) {
+        outcomes.push({ error });
+      }
+    }
+    return outcomes;
   }
 
   /** Looks again at payments that wait, and at failed ones that may have been paid; answers how many ended. */
@@ -400,6 +461,19 @@ function partiesOf(
 ): Pick<ChainPaymentRow, 'sender' | 'destination' | 'destination_type'> {
   const named = destination === undefined ? undefined : parseAddress(destination);
   return { sender, destination: named?.address ?? sender, destination_type: named?.kind ?? addressKind };
+}
+
+/** Of what several ways to read a transaction say, what tells its sender most: why it is not taken before that it is not there. */
+function mostTelling(errors: readonly unknown[]): unknown {
+  const order = ['excluded-sender', 'wrong-target', 'nothing-moved', 'not-mined'];
+  const rank = (error: unknown): number => {
+    if (error instanceof AmountTooSmall) return -1;
+    // It may be there all the same.
+    if (!(error instanceof ChainPaymentRefused)) return order.length;
+    const place = order.indexOf(error.refusal.kind);
+    return place < 0 ? order.length + 1 : place;
+  };
+  return [...errors].sort((a, b) => rank(a) - rank(b))[0];
 }
 
 const heightOf = ({ blockHeight }: Transfer) => ({ block_height: blockHeight ?? null });

@@ -1,6 +1,6 @@
 /**
- * Payments on chains: what a reader of one chain tells about a transaction. `arweave.ts`, `evm.ts` and
- * `solana.ts` read theirs; `chain-payments.ts` decides what it is worth.
+ * Payments on chains: what a reader of one chain tells about a transaction. `arweave.ts`, `evm.ts`,
+ * `solana.ts` and `kyve.ts` read theirs; `chain-payments.ts` decides what it is worth.
  */
 import { type JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import type { LookUp } from '../../outside/look-up.ts';
@@ -53,6 +53,8 @@ export interface AcceptedToken {
   readonly formerWallets?: readonly string[];
   readonly addressKind: AddressKind;
   readonly reader: ChainReader;
+  /** Reads transfers to another wallet, where the reader tells only those to ours. It shares the reader's endpoints. */
+  readonly readerTo?: (wallet: string) => Pick<ChainReader, 'parseId' | 'read'>;
 }
 
 export function isPaidTo({ wallet, formerWallets = [] }: AcceptedToken, recipient: string): boolean {

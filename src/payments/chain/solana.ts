@@ -1,7 +1,9 @@
-/** Solana through JSON-RPC: exactly one transfer of lamports to the wallet, outer or inner. */
+/** Solana through JSON-RPC: exactly one transfer of lamports, or of one token, to the wallet, outer or inner. */
 import { tryDecodeBase58 } from '../../formats/base58.ts';
-import { isCount, isRecord, memberOf } from '../../formats/json.ts';
-import { memoProgram, memoProgramV1, systemProgram } from '../../formats/solana/programs.ts';
+import { isCount, isRecord, memberOf, textOf } from '../../formats/json.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { memoProgram, memoProgramV1, systemProgram, tokenProgram } from '../../formats/solana/programs.ts';
+import { associatedTokenAddress, tokenInstruction } from '../../formats/solana/token.ts';
 import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { type ChainReader, type ChainTransaction, destinationIn, lookAtAll, type Transfer } from './chain.ts';
@@ -11,24 +13,51 @@ const SIGNATURE_BYTES = 64;
 const TRANSFER = 2;
 const TRANSFER_BYTES = 12;
 
-export function solanaReader(endpoints: JsonRpcPool, wallet: string): ChainReader {
+/** Transfer: number and amount. TransferChecked: the decimals too. */
+const TOKEN_TRANSFER_BYTES = 9;
+const TOKEN_TRANSFER_CHECKED_BYTES = 10;
+
+/** Lamports to a wallet. */
+export const solanaReader = (endpoints: JsonRpcPool, wallet: string): ChainReader =>
+  readerOf(endpoints, (list, keys, meta) => lamportTransfer(list, keys, meta, wallet));
+
+/** A token to a wallet, which has it in the account that goes by convention. */
+export function tokenReader(endpoints: JsonRpcPool, wallet: SolanaAddress, mint: SolanaAddress): ChainReader {
+  const account = associatedTokenAddress(wallet, mint);
+  return readerOf(endpoints, (list, keys, meta) =>
+    tokenTransfer(list, keys, meta, { wallet, mint, account }),
+  );
+}
+
+/** The transfer that instructions, outer and inner, make to whom it is read for; it moved what it says, or nothing. */
+type FindTransfer = (
+  list: readonly Instruction[],
+  keys: readonly string[],
+  meta: Record<string, unknown>,
+) => Transfer;
+
+function readerOf(endpoints: JsonRpcPool, find: FindTransfer): ChainReader {
   return {
     parseId(text) {
       if (text.length > 88) return undefined;
       return tryDecodeBase58(text)?.length === SIGNATURE_BYTES ? text : undefined;
     },
-    read: (id) => lookAtAll(endpoints, (node) => readFrom(node, id, wallet)),
+    read: (id) => lookAtAll(endpoints, (node) => readFrom(node, id, find)),
     close: () => endpoints.close(),
   };
 }
 
-async function readFrom(node: JsonRpcNode, id: string, wallet: string): Promise<LookUp<ChainTransaction>> {
+async function readFrom(
+  node: JsonRpcNode,
+  id: string,
+  find: FindTransfer,
+): Promise<LookUp<ChainTransaction>> {
   const read = (commitment: 'finalized' | 'confirmed'): Promise<unknown> =>
     node.call('getTransaction', [id, { commitment, encoding: 'json', maxSupportedTransactionVersion: 0 }]);
   const final = await read('finalized');
   const seen = final ?? (await read('confirmed'));
   if (seen === null || seen === undefined) return statusOf(node, id);
-  const { transfer, failed, slot } = readTransaction(seen, wallet);
+  const { transfer, failed, slot } = readTransaction(seen, find);
   if (final === null || final === undefined) return found({ state: 'pending', transfer }, slot);
   return found({ state: failed ? 'reverted' : 'confirmed', transfer }, slot);
 }
@@ -48,7 +77,7 @@ interface Instruction {
   readonly data: Buffer;
 }
 
-function readTransaction(answer: unknown, wallet: string) {
+function readTransaction(answer: unknown, find: FindTransfer) {
   if (!isRecord(answer) || !isRecord(answer.meta) || !isRecord(answer.transaction)) {
     throw new Error('the endpoint answered no transaction');
   }
@@ -66,13 +95,10 @@ function readTransaction(answer: unknown, wallet: string) {
         isRecord(group) ? instructions(group.instructions, keys) : [],
       )
     : [];
-  const transfer = onlyTransfer([...outer, ...inner], wallet) ?? nobody(keys);
-  const moved = balanceChange(meta, keys.indexOf(wallet));
   const failed = meta.err !== null && meta.err !== undefined;
-  // What the wallet gained must be what the instruction says: anything else is not a plain payment.
-  const quantity = failed || moved === transfer.quantity ? transfer.quantity : 0n;
+  const transfer = find([...outer, ...inner], keys, meta);
   const destination = destinationOf(outer, transfer.sender, own.slice(0, signers));
-  return { transfer: { ...transfer, quantity, destination, blockHeight: slot }, failed, slot };
+  return { transfer: { ...transfer, destination, blockHeight: slot }, failed, slot };
 }
 
 /**
@@ -95,14 +121,71 @@ function destinationOf(
   return undefined;
 }
 
-function onlyTransfer(list: readonly Instruction[], wallet: string): Transfer | undefined {
+function lamportTransfer(
+  list: readonly Instruction[],
+  keys: readonly string[],
+  meta: Record<string, unknown>,
+  wallet: string,
+): Transfer {
   const transfers = list.flatMap(({ program, accounts, data }) => {
     const [sender, recipient] = accounts;
     if (program !== systemProgram || recipient !== wallet || sender === undefined) return [];
     if (data.length !== TRANSFER_BYTES || data.readUInt32LE(0) !== TRANSFER) return [];
     return [{ sender, recipient, quantity: data.readBigUInt64LE(4) }];
   });
-  return transfers.length === 1 ? transfers[0] : undefined;
+  return onlyOne(transfers, keys, meta, balanceChange(meta, keys.indexOf(wallet)));
+}
+
+/** Whose tokens they were is who held them: a delegate may have moved them. */
+function tokenTransfer(
+  list: readonly Instruction[],
+  keys: readonly string[],
+  meta: Record<string, unknown>,
+  to: { readonly wallet: string; readonly mint: string; readonly account: string },
+): Transfer {
+  const transfers = list.flatMap(({ program, accounts, data }) => {
+    if (program !== tokenProgram) return [];
+    const isPlain = data.length === TOKEN_TRANSFER_BYTES && data[0] === tokenInstruction.transfer;
+    const isChecked =
+      data.length === TOKEN_TRANSFER_CHECKED_BYTES && data[0] === tokenInstruction.transferChecked;
+    // Checked, the mint stands between.
+    const [from, recipient] = isChecked ? [accounts[0], accounts[2]] : [accounts[0], accounts[1]];
+    if ((!isPlain && !isChecked) || from === undefined || recipient !== to.account) return [];
+    const holder = tokensOf(meta.preTokenBalances, keys.indexOf(from), to.mint)?.owner;
+    if (holder === undefined) return [];
+    return [{ sender: holder, recipient: to.wallet, quantity: data.readBigUInt64LE(1) }];
+  });
+  const index = keys.indexOf(to.account);
+  const [before, after] = [meta.preTokenBalances, meta.postTokenBalances].map(
+    (list) => tokensOf(list, index, to.mint)?.amount ?? 0n,
+  );
+  return onlyOne(transfers, keys, meta, (after ?? 0n) - (before ?? 0n));
+}
+
+/** What the wallet gained must be what the only instruction says: anything else is not a plain payment. */
+function onlyOne(
+  transfers: readonly Transfer[],
+  keys: readonly string[],
+  meta: Record<string, unknown>,
+  gained: bigint,
+): Transfer {
+  const [only] = transfers;
+  if (only === undefined || transfers.length > 1) return nobody(keys);
+  const failed = meta.err !== null && meta.err !== undefined;
+  return failed || gained === only.quantity ? only : { ...only, quantity: 0n };
+}
+
+/** What one account held of a token, and who held it. */
+function tokensOf(
+  list: unknown,
+  index: number,
+  mint: string,
+): { readonly owner: string; readonly amount: bigint } | undefined {
+  const entries: unknown[] = Array.isArray(list) ? list : [];
+  const held = entries.find((entry) => memberOf(entry, 'accountIndex') === index);
+  if (textOf(held, 'mint') !== mint) return undefined;
+  const [owner, amount] = [textOf(held, 'owner'), textOf(memberOf(held, 'uiTokenAmount'), 'amount')];
+  return owner === undefined || amount === undefined ? undefined : { owner, amount: BigInt(amount) };
 }
 
 const nobody = (keys: readonly string[]): Transfer => ({

@@ -132,6 +132,31 @@ const waitsForPerson = (row: ChainPaymentRow, now: number): boolean =>
 /** As `voidPayment` takes it. */
 export const chainPaymentId = ({ chain, transaction_id: id }: ChainPaymentRow): string => `${chain}:${id}`;
 
+/** Credited payments among these ids, `chain:transaction`; others are left out. */
+export async function chainPaymentsById(executor: SqlExecutor, ids: readonly string[]) {
+  if (ids.length === 0) return [];
+  const places = ids.map(() => '(?, ?)').join(', ');
+  const rows = await executor.all(
+    `SELECT * FROM payment_chain_transactions
+     WHERE (chain, transaction_id) IN (VALUES ${places}) AND state = 'credited'`,
+    ...ids.flatMap(splitId),
+  );
+  return rows.map(readStored).map((row) => ({
+    id: chainPaymentId(row),
+    chain: row.chain,
+    transactionId: row.transaction_id,
+    token: row.token,
+    sender: row.sender,
+    quantity: BigInt(row.quantity),
+  }));
+}
+
+/** Chain and transaction. */
+function splitId(id: string): [string, string] {
+  const split = id.indexOf(':');
+  return [id.slice(0, Math.max(split, 0)), id.slice(split + 1)];
+}
+
 /** For operators, the newest first. */
 export async function recentChainPayments(
   sql: Sql,
@@ -166,10 +191,8 @@ export async function recentChainPayments(
  * it must not be credited when its chain shows it after all. False when there is no such payment to end.
  */
 export async function voidPayment(sql: Sql, id: string): Promise<boolean> {
-  const split = id.indexOf(':');
-  if (split < 0) return false;
   return sql.transaction(async (tx) => {
-    const row = await readRow(tx, id.slice(0, split), id.slice(split + 1));
+    const row = await readRow(tx, ...splitId(id));
     if (row === undefined || row.state !== 'failed' || isFinal(row)) return false;
     return moveRow(tx, row, { ...row, failure_reason: 'voided' });
   });

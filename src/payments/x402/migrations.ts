@@ -56,4 +56,12 @@ export const x402Migrations: readonly Migration[] = [
       CREATE INDEX x402_payments_by_state ON x402_payments (state, created_at, id)
     `,
   },
+  {
+    // Payers know the transaction. Payments from before are found by their id only.
+    id: 'x402-005-transactions',
+    up: `
+      ALTER TABLE x402_payments ADD COLUMN transaction_id TEXT;
+      CREATE INDEX x402_payments_by_transaction ON x402_payments (transaction_id) WHERE transaction_id IS NOT NULL
+    `,
+  },
 ];

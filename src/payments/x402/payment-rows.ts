@@ -131,6 +131,38 @@ export async function readPaymentRow(tx: SqlExecutor, id: string): Promise<Payme
   };
 }
 
+/** Nobody changes the payment until the transaction ends. */
+export async function lockPaymentRow(tx: SqlExecutor, id: string): Promise<void> {
+  await tx.get(`SELECT id FROM x402_payments WHERE id = ? ${tx.forUpdate}`, id);
+}
+
+const storedCredited = Type.Object({
+  id: Type.String(),
+  network: Type.String(),
+  payer: Type.String(),
+  value: amountText,
+  purchase: Type.Union([purchaseState, Type.Undefined()]),
+  reserved: optionalAmount,
+  settlement: optionalText,
+});
+const readCredited = fieldsReader('a credited x402 payment', storedCredited);
+
+/** Credited payments among these; others are left out. */
+export async function creditedPayments(executor: SqlExecutor, ids: readonly string[]) {
+  if (ids.length === 0) return [];
+  const rows = await executor.all(
+    `SELECT ${columnList(storedCredited.properties)} FROM x402_payments
+     WHERE state = 'credited' AND id IN (${ids.map(() => '?').join(', ')})`,
+    ...ids,
+  );
+  return rows.map(readCredited).map(({ settlement, reserved = '0', ...row }) => ({
+    ...row,
+    value: BigInt(row.value),
+    reserved: BigInt(reserved),
+    transaction: settlement === undefined ? undefined : readSettlement(settlement, row.id).transaction,
+  }));
+}
+
 export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: number): Promise<void> {
   const values = columnsOf({
     ...row,
@@ -241,9 +273,10 @@ export async function endCredited(
   now: number,
 ): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE x402_payments SET state = 'credited', settlement = ?, purchase = ?, credited_at = ?, leased_until = 0,
-       changed_at = ? WHERE id = ? AND state <> 'credited'`,
+    `UPDATE x402_payments SET state = 'credited', settlement = ?, transaction_id = ?, purchase = ?, credited_at = ?,
+       leased_until = 0, changed_at = ? WHERE id = ? AND state <> 'credited'`,
     JSON.stringify(settlement),
+    settlement.transaction.toLowerCase(),
     row.reserved === undefined ? null : purchase,
     now,
     now,

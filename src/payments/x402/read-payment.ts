@@ -1,14 +1,16 @@
 /** From the header of a request to a payment that may be settled, in the order of the protocol's checks. */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Credits } from '../../credits/credits.ts';
 import { x402Reasons } from '../../formats/x402/facilitator.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import type { PermitTerms, X402Payment } from '../../formats/x402/payment.ts';
 import { decodePayment, MalformedPayment, UnknownPaymentVersion } from '../../formats/x402/payment.ts';
 import { upToContract } from '../../formats/x402/permit2.ts';
 import { schemeOf } from '../../formats/x402/requirements.ts';
+import { formsOfEthereumKey } from '../../wallets/address-forms.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
-import { isPermitSignedByHolder, permitDigest } from '../../wallets/ethereum/permit2.ts';
-import { isSignedByHolder, transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
+import { permitDigest } from '../../wallets/ethereum/permit2.ts';
+import { holderKey, transferDigest } from '../../wallets/ethereum/transfer-authorization.ts';
 import type { AuthorizationChain } from './chain.ts';
 import { X402Refused, X402SignatureInvalid, X402Unreadable } from './errors.ts';
 import type { QuoteMemory } from './quote-memory.ts';
@@ -23,6 +25,8 @@ export interface PaymentRules {
   /** How long an authorisation must still be valid, so that settling can succeed. */
   readonly settlementBufferSeconds: bigint;
   readonly chain: AuthorizationChain;
+  /** Learns from the payer's key which addresses are the same wallet. */
+  readonly credits: Pick<Credits, 'unite'>;
   /** Whether it was sent before: then its price and time were right when it was, and what it led to is the answer. */
   readonly isKnown: (payment: SignedPayment) => Promise<boolean>;
   /** Unix milliseconds. */
@@ -48,7 +52,7 @@ export async function readSignedPayment(
   const signed: SignedPayment = { quote, network, payment, payer };
   const refusal = refusalOf(payment, quote, rules);
   if (refusal !== undefined && !(await rules.isKnown(signed))) throw new X402Refused(refusal);
-  if (!(await isSigned(payment, payer, network, rules.chain))) {
+  if (!(await isSigned(payment, payer, network, rules))) {
     throw new X402SignatureInvalid('the payment is not signed by its payer');
   }
   return signed;
@@ -131,19 +135,20 @@ async function isSigned(
   payment: X402Payment,
   payer: string,
   network: X402Network,
-  chain: AuthorizationChain,
+  rules: Pick<PaymentRules, 'chain' | 'credits'>,
 ): Promise<boolean> {
   const { authorization, permit, signature } = payment;
-  const isHolders =
-    permit === undefined
-      ? isSignedByHolder(authorization, signature, network)
-      : isPermitSignedByHolder(authorization, permit, signature, network.chainId);
-  if (isHolders) return true;
-  if (!chain.knows(network)) return false;
   const digest =
     permit === undefined
       ? transferDigest(authorization, network)
       : permitDigest(authorization, permit, network.chainId);
+  const key = holderKey(digest, signature, authorization.from);
+  if (key !== undefined) {
+    await rules.credits.unite(formsOfEthereumKey(key));
+    return true;
+  }
+  const { chain } = rules;
+  if (!chain.knows(network)) return false;
   return chain.isSignedByContract(network, payer, digest, signature);
 }
 

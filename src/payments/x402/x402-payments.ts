@@ -78,6 +78,7 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     quotes,
     settlementBufferSeconds: BigInt(config.X402_SETTLEMENT_BUFFER_SECONDS),
     chain,
+    credits: deps.credits,
     isKnown: (payment) => settlements.isKnown(payment),
     now,
   };

@@ -93,6 +93,8 @@ export class Gateway {
   readonly host: string;
   /** Whether hosts below its own lead to it: names cannot stand before an address. */
   readonly hasSubdomains: boolean;
+  /** Named by others than the operator. */
+  readonly isForeign: boolean;
   readonly health: Health;
   inFlight = 0;
   readonly #pool: Pool;
@@ -103,6 +105,7 @@ export class Gateway {
     this.origin = url.origin;
     this.host = url.host;
     this.hasSubdomains = isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0 && url.hostname !== 'localhost';
+    this.isForeign = limits.publicOnly === true;
     this.#onAttempt = onAttempt;
     this.health = health ?? new Health(limits);
     this.#pool = new Pool(url.origin, {
@@ -110,7 +113,7 @@ export class Gateway {
       pipelining: 1,
       connect: {
         timeout: limits.connectTimeoutMs,
-        ...(limits.publicOnly === true ? { lookup: publicLookup } : {}),
+        ...(this.isForeign ? { lookup: publicLookup } : {}),
       },
       headersTimeout: limits.requestTimeoutMs,
       bodyTimeout: limits.streamTimeoutMs,

@@ -237,3 +237,28 @@ async function shown(name: Promise<{ id: string; stale: boolean }>): Promise<[st
   const { id, stale } = await name;
   return [id, stale];
 }
+
+test('a name that was changed is asked for again, on disk too, and of the own gateway alone while others are behind', async () => {
+  const own = stubs[0]?.url;
+  const { names, clock, make, kept } = resolver({ isOwn: (origin) => origin === own });
+  point('mine', one, 86_400);
+  point('docs_mine', one, 86_400);
+  assert.equal((await names.resolve('mine')).id, one);
+  assert.equal((await names.resolve('docs_mine')).id, one);
+  point('mine', two, 86_400, stubs.slice(0, 1));
+  assert.equal((await names.resolve('mine')).id, one, 'as its record says');
+  names.changed({ name: 'mine', undername: '@' });
+  assert.equal((await names.resolve('mine')).id, two);
+  assert.equal((await names.resolve('docs_mine')).id, one);
+  assert.ok((await names.resolve('mine')).freshSeconds <= 2);
+  // Once it has settled it is asked for once more, and then believed as any other.
+  clock.now += 61_000;
+  point('mine', three, 86_400, stubs.slice(0, 1));
+  assert.equal((await names.resolve('mine')).id, three);
+  assert.equal((await names.resolve('mine')).freshSeconds, 300);
+  const later = make();
+  kept.set('docs_mine', { id: one, antId: undefined, ttlSeconds: 60, resolvedAt: clock.now - 1, by: [] });
+  later.changed({ name: 'mine' });
+  point('docs_mine', three, 60, stubs.slice(0, 1));
+  assert.equal((await later.resolve('docs_mine')).id, three, 'what was kept before the change is not used');
+});

@@ -24,6 +24,8 @@ export interface ResolvedName extends KeptName {
 export interface NameResolverOptions {
   readonly verifiers: () => readonly Gateway[];
   readonly rules: ConsensusRules;
+  /** Whether a gateway is this operator's own. */
+  readonly isOwn?: (origin: string) => boolean;
   readonly maxTtlMs: number;
   readonly log: Logger;
   readonly onBallot: (gateway: string, agreed: boolean) => void;
@@ -32,6 +34,13 @@ export interface NameResolverOptions {
   readonly now?: () => number;
   /** Keeps names between restarts. */
   readonly keep?: NameKeeper;
+}
+
+/** What somebody changed on the chain: where a name or one of its undernames (`@` is the name's own) points. */
+export interface NameChange {
+  readonly name: string;
+  /** Undefined: all of them. */
+  readonly undername?: string | undefined;
 }
 
 export interface NameKeeper {
@@ -56,6 +65,11 @@ const defaultTtlSeconds = 300;
 const leastTtlMs = 10_000;
 const negativeMs = 30_000;
 const revalidateMs = 5 * 60_000;
+/** After a change somebody may still tell what was before it: answers are believed briefly. */
+const settlingMs = 60_000;
+const unsettledMs = 2_000;
+/** As long as any record may be kept: so long others may show what was before a change. */
+const othersBehindMs = 24 * 3_600_000;
 const errorMs = 24 * 3_600_000;
 
 export class NameResolver {
@@ -66,6 +80,8 @@ export class NameResolver {
   /** Names whose kept target is not to be used: its removal may still be on its way to the disk. */
   readonly #dropped = new LRUCache<string, true>(atMost(maxNames));
   readonly #asking = new Map<string, Promise<Verdict>>();
+  /** Names that were changed, with the time: what was learnt before is not used, whoever kept it. */
+  readonly #changed = new LRUCache<string, number>(atMost(maxNames));
   /** Names of which the last that was heard is that nobody can tell: their readers do not wait to hear it again. */
   readonly #untold = new LRUCache<string, true>(atMost(maxNames));
 
@@ -85,9 +101,12 @@ export class NameResolver {
     const known = this.#names.get(label) ?? (await this.#load(label));
     if (known !== undefined) {
       const age = ageOf(known, now);
-      const life = this.#lifeMs(known);
+      const life = this.#lifeMs(label, known);
       if (age < life) return this.#answer(label, known, false);
-      if (age < life + revalidateMs || (age < errorMs && this.#untold.has(label))) {
+      if (
+        (!this.#isUnsettled(label, known.resolvedAt) && age < life + revalidateMs) ||
+        (age < errorMs && this.#untold.has(label))
+      ) {
         void this.#ask(label).catch(() => {});
         return this.#answer(label, known, true);
       }
@@ -124,6 +143,25 @@ export class NameResolver {
     this.#drop(label);
   }
 
+  /** Where a name, or one of its undernames, points was changed on the chain: the gateways are asked again. */
+  changed({ name, undername }: NameChange): void {
+    const now = this.#now();
+    this.#changed.set(name, now);
+    const isOf =
+      undername === undefined
+        ? (label: string) => nameOf(label) === name
+        : (label: string) => label === (undername === '@' ? name : `${undername}_${name}`);
+    for (const label of [...this.#absent.keys()].filter(isOf)) this.#absent.delete(label);
+    for (const label of [...this.#names.keys()].filter(isOf)) this.#drop(label);
+    // Who waits is told what comes; it is not remembered.
+    for (const label of [...this.#asking.keys()].filter(isOf)) this.#asking.delete(label);
+  }
+
+  /** Whether what was learnt then may be what stood before a change. */
+  #isUnsettled(label: string, learntAt: number): boolean {
+    return learntAt - (this.#changed.get(nameOf(label)) ?? Number.NEGATIVE_INFINITY) < settlingMs;
+  }
+
   #drop(label: string): void {
     this.#names.delete(label);
     this.#dropped.set(label, true);
@@ -133,18 +171,20 @@ export class NameResolver {
   #answer(label: string, known: KeptName, stale: boolean): ResolvedName {
     const { id } = known;
     if (!isTxId(id)) throw nameUnsupported(label);
-    const left = this.#lifeMs(known) - ageOf(known, this.#now());
+    const left = this.#lifeMs(label, known) - ageOf(known, this.#now());
     return { ...known, id, label, freshSeconds: Math.max(0, Math.floor(left / 1_000)), stale };
   }
 
-  #lifeMs({ ttlSeconds }: KeptName): number {
+  #lifeMs(label: string, { ttlSeconds, resolvedAt }: KeptName): number {
+    if (this.#isUnsettled(label, resolvedAt)) return unsettledMs;
     return Math.max(Math.min(ttlSeconds * 1_000, this.#options.maxTtlMs), leastTtlMs);
   }
 
   async #load(label: string): Promise<KeptName | undefined> {
     if (this.#dropped.has(label)) return undefined;
     const kept = await this.#options.keep?.load(label).catch(() => undefined);
-    if (kept !== undefined && this.#names.get(label) === undefined) this.#names.set(label, kept);
+    if (kept === undefined || kept.resolvedAt < (this.#changed.get(nameOf(label)) ?? 0)) return undefined;
+    if (this.#names.get(label) === undefined) this.#names.set(label, kept);
     return kept;
   }
 
@@ -152,14 +192,20 @@ export class NameResolver {
   #ask(label: string): Promise<Verdict> {
     const running = this.#asking.get(label);
     if (running !== undefined) return running;
-    const asking = this.#askAll(label).finally(() => this.#asking.delete(label));
+    const asking: Promise<Verdict> = this.#vote(label)
+      .then((verdict) => {
+        if (this.#asking.get(label) === asking) this.#learn(label, verdict);
+        return verdict;
+      })
+      .finally(() => {
+        if (this.#asking.get(label) === asking) this.#asking.delete(label);
+      });
     this.#asking.set(label, asking);
     return asking;
   }
 
-  async #askAll(label: string): Promise<Verdict> {
+  #learn(label: string, verdict: Verdict): void {
     const { onResolution, keep, log } = this.#options;
-    const verdict = await this.#vote(label);
     onResolution(verdict.kind);
     const isRefused = verdict.kind === 'unavailable' && verdict.refused === true;
     if (verdict.kind === 'unavailable' && !isRefused) this.#untold.set(label, true);
@@ -171,20 +217,22 @@ export class NameResolver {
       this.#dropped.delete(label);
       keep?.save(label, kept);
     } else if (verdict.kind === 'absent') {
-      this.#absent.set(label, this.#now() + negativeMs);
+      this.#absent.set(
+        label,
+        this.#now() + (this.#isUnsettled(label, this.#now()) ? unsettledMs : negativeMs),
+      );
       this.#drop(label);
     } else {
       // What was known of it is what they refuse now.
       if (isRefused) this.#drop(label);
       log.warn({ name: label, verdict }, 'a name could not be resolved');
     }
-    return verdict;
   }
 
   /** Asks all at once; who answers after it is decided is not waited for. */
   #vote(label: string): Promise<Verdict> {
-    const { verifiers, rules, timeoutMs = 5_000 } = this.#options;
-    const gateways = verifiers().filter(({ health }) => health.state !== 'quarantined');
+    const { timeoutMs = 5_000 } = this.#options;
+    const { gateways, rules } = this.#voters(label);
     if (gateways.length === 0) return Promise.resolve({ kind: 'unavailable' });
     const { promise, resolve } = Promise.withResolvers<Verdict>();
     const ballots: Ballot[] = [];
@@ -203,6 +251,17 @@ export class NameResolver {
     return promise;
   }
 
+  /** All; of a name that this operator's service changed, the operator's own gateways: others may be behind. */
+  #voters(label: string): { readonly gateways: readonly Gateway[]; readonly rules: ConsensusRules } {
+    const { verifiers, rules, isOwn } = this.#options;
+    const gateways = verifiers().filter(({ health }) => health.state !== 'quarantined');
+    const since = this.#now() - (this.#changed.get(nameOf(label)) ?? Number.NEGATIVE_INFINITY);
+    if (isOwn === undefined || since >= othersBehindMs) return { gateways, rules };
+    const own = gateways.filter(({ origin }) => isOwn(origin));
+    if (own.length === 0) return { gateways, rules };
+    return { gateways: own, rules: { ...rules, threshold: Math.min(rules.threshold, own.length) } };
+  }
+
   #count(label: string, ballots: readonly Ballot[], verdict: Verdict): void {
     if (verdict.kind !== 'agreed' && verdict.kind !== 'absent') return;
     for (const { gateway, vote } of ballots) {
@@ -215,6 +274,9 @@ export class NameResolver {
     }
   }
 }
+
+/** Undernames stand before their name, which has no underscore. */
+const nameOf = (label: string): string => label.slice(label.lastIndexOf('_') + 1);
 
 /** A clock that was set back makes nothing younger. */
 function ageOf({ resolvedAt }: KeptName, now: number): number {

@@ -33,6 +33,17 @@ const storedBundle = Type.Object({
   last_error_at: integerOrNull,
   /** As the chain last said; null while no block has it. */
   confirmations: integerOrNull,
+  /** When it is looked at again; null while it is not permanent, and after the time to watch it. */
+  look_at: integerOrNull,
+  looks: Type.Integer(),
+  looked_at: integerOrNull,
+  /** What the last look missed; null where nothing. */
+  damage: textOrNull,
+  damaged_at: integerOrNull,
+  /** Tries in a row that did not mend it. */
+  mend_tries: Type.Integer(),
+  /** Chunks that were given to the network again since it is permanent. */
+  chunks_mended: Type.Integer(),
 });
 export type BundleRow = Readonly<Static<typeof storedBundle>>;
 export const readBundle = rowReader('a bundle', storedBundle);
@@ -50,6 +61,14 @@ export async function dueBundles(sql: SqlExecutor, now: number): Promise<BundleR
     now,
   );
   return rows.map(readBundle);
+}
+
+/** The permanent bundle that is to be looked at first. */
+export async function nextToLookAt(sql: SqlExecutor): Promise<BundleRow | undefined> {
+  const row = await sql.get(
+    'SELECT * FROM upload_bundles WHERE look_at IS NOT NULL ORDER BY look_at, plan LIMIT 1',
+  );
+  return row && readBundle(row);
 }
 
 /** The transaction of a bundle that the chain was given, by its plan. */

@@ -37,6 +37,8 @@ interface BundlerDeps extends PrepareDeps, SeedDeps {
   readonly confirmations: number;
   readonly retentionMs: number;
   readonly pollMs: number;
+  /** After how long a permanent bundle is looked at again; undefined where bundles are not watched. */
+  readonly firstLookMs?: number | undefined;
 }
 
 const maxBackoffMs = 5 * 60 * 1_000;
@@ -244,7 +246,7 @@ export class Bundler {
     const { log, now, metrics } = this.#deps;
     switch (verdict.kind) {
       case 'permanent':
-        await makePermanent(this.#lease.fenced, bundle.plan, verdict, now());
+        await makePermanent(this.#lease.fenced, bundle.plan, verdict, now(), this.#lookAt());
         metrics.bundleEnded('permanent', now() - bundle.created_at);
         this.#trees.delete(bundle.plan);
         log.info({ plan: bundle.plan, tx: bundle.tx_id, items: bundle.item_count }, 'a bundle is permanent');
@@ -270,6 +272,11 @@ export class Bundler {
         await this.#due(bundle.plan, this.#waitFor(bundle), { mined: verdict.mined });
         return false;
     }
+  }
+
+  #lookAt(): number | undefined {
+    const { firstLookMs, now } = this.#deps;
+    return firstLookMs === undefined ? undefined : now() + firstLookMs;
   }
 
   /** Nodes may be slow with the chunks of what they mined; after many checks the bundle is given up. */

@@ -33,6 +33,13 @@ const bundle: BundleRow = {
   last_error: null,
   last_error_at: null,
   confirmations: null,
+  look_at: null,
+  looks: 0,
+  looked_at: null,
+  damage: null,
+  damaged_at: null,
+  mend_tries: 0,
+  chunks_mended: 0,
 };
 
 type Answers = Record<string, readonly [status: number, body: unknown]>;

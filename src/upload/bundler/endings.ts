@@ -14,20 +14,24 @@ import type { Mined } from './confirm.ts';
 const maxFailures = 10;
 const deletedAtOnce = 200;
 
+/** `lookAt`: when it is looked at again; undefined where bundles are not watched. */
 export function makePermanent(
   sql: Transactions,
   plan: string,
   { blockHeight, confirmations }: Mined,
   now: number,
+  lookAt: number | undefined = undefined,
 ): Promise<void> {
   return sql.transaction(async (tx) => {
     await changeOne(
       tx,
-      `UPDATE upload_bundles SET state = 'permanent', block_height = ?, confirmations = ?, changed_at = ?
+      `UPDATE upload_bundles SET state = 'permanent', block_height = ?, confirmations = ?, changed_at = ?,
+         look_at = ?
        WHERE plan = ?`,
       blockHeight,
       confirmations,
       now,
+      lookAt ?? null,
       plan,
     );
     await tx.run(
@@ -95,10 +99,11 @@ function markDropped(tx: SqlExecutor, plan: string, now: number): Promise<void> 
   );
 }
 
-/** Deletes local copies of items that have been permanent for long enough; answers how many. */
+/** Deletes local copies of items that have been permanent for long enough, and need not be mended; answers how many. */
 export async function deleteLocalCopies(sql: Sql, retentionMs: number, now: number): Promise<number> {
   const rows = await sql.all<{ id: string; segments: string | null }>(
     `SELECT id, segments FROM upload_items WHERE permanent_at IS NOT NULL AND held = 1 AND permanent_at <= ?
+       AND NOT EXISTS (SELECT 1 FROM upload_bundles b WHERE b.plan = upload_items.bundle AND b.damage IS NOT NULL)
      ORDER BY permanent_at LIMIT ?`,
     now - retentionMs,
     deletedAtOnce,

@@ -22,17 +22,31 @@ const passing = new Set(['data_root_not_found', 'exceeds_disk_pool_size_limit', 
 const tries = 4;
 const backoff = { firstMs: 500, longestMs: 1_500 };
 
-export async function seedBundle(
+/** `isWanted`: of the chunk that begins there; without it all are given. */
+export function seedBundle(
   deps: SeedDeps,
   plan: string,
   tree: DataTree,
   signal: AbortSignal,
+  isWanted?: (start: number) => boolean,
+): Promise<void> {
+  return seedBytes(deps, bundleBytes(deps.sql, deps.blobs, plan), tree, signal, isWanted);
+}
+
+/** The same for bytes from anywhere, which lead to the root of the tree. */
+export async function seedBytes(
+  deps: Pick<SeedDeps, 'nodes' | 'chunkConcurrency'>,
+  source: AsyncIterable<Buffer>,
+  tree: DataTree,
+  signal: AbortSignal,
+  isWanted: (start: number) => boolean = () => true,
 ): Promise<void> {
   const posting = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let index = 0;
   const begin = (chunk: Uint8Array): void => {
-    const { offset, dataPath } = tree.proof(index++);
+    const { start, offset, dataPath } = tree.proof(index++);
+    if (!isWanted(start)) return;
     const upload = {
       dataRoot: encodeBase64url(tree.root),
       dataSize: tree.size,
@@ -46,7 +60,7 @@ export async function seedBundle(
     posting.add(posted);
   };
   const chunks = new ChunkStream(clientSplit.style, begin);
-  for await (const bytes of bundleBytes(deps.sql, deps.blobs, plan)) {
+  for await (const bytes of source) {
     signal.throwIfAborted();
     if (failures.length > 0) break;
     chunks.update(bytes);
@@ -57,7 +71,7 @@ export async function seedBundle(
   if (failures.length > 0) throw failures[0];
 }
 
-async function postChunk(nodes: ArweaveNodes, upload: ChunkUpload): Promise<void> {
+export async function postChunk(nodes: ArweaveNodes, upload: ChunkUpload): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await nodes.postChunk(upload);

@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
+import { formsOfAddress } from '../../wallets/address-forms.ts';
 import { FreeAllowanceUsedUp } from '../errors.ts';
 
 type FreeTierConfig = Pick<
@@ -20,9 +21,15 @@ export class FreeTier {
     );
   }
 
+  /** Under any form of its address that the address itself tells. */
+  #isListed(signer: string): boolean {
+    if (this.#listed.size === 0) return false;
+    return [signer, ...formsOfAddress(signer)].some((form) => this.#listed.has(form));
+  }
+
   /** Whether an item of this size by this wallet is free, leaving the allowance aside. */
   covers(size: number, signer: string): boolean {
-    return size <= this.#config.FREE_UPLOAD_LIMIT || this.#listed.has(signer);
+    return size <= this.#config.FREE_UPLOAD_LIMIT || this.#isListed(signer);
   }
 
   /** Counts a free item against the allowance of the address it came from; throws 429 when that is used up. */
@@ -33,7 +40,7 @@ export class FreeTier {
     clientAddress: string,
     now: number,
   ): Promise<void> {
-    if (this.#listed.has(signer)) return;
+    if (this.#isListed(signer)) return;
     const row = (await lockRow(tx, clientAddress)) ?? (await openRow(tx, clientAddress, now));
     const windowMs = this.#config.FREE_BYTES_PER_IP_TTL_SECS * 1_000;
     const open = row !== undefined && now - row.window_start < windowMs;

@@ -5,7 +5,8 @@
  * The payload of a large item is made durable before the transaction that stores it; if that does not happen, the
  * blob is left to the sweeper. Nothing is found under the item's id before it is verified and paid.
  */
-import { winc } from '../../credits/credits.ts';
+import { type Winc, winc } from '../../credits/credits.ts';
+import { lackOf, type TopUpPage } from '../../credits/lack.ts';
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { type ItemEnd, ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
@@ -19,7 +20,7 @@ import type { WalletAddress } from '../../wallets/address.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { verifyStreamed } from '../../wallets/data-items/verify.ts';
 import { kyveAddress } from '../../wallets/kyve-address.ts';
-import { FreeAllowanceUsedUp, translateError, uploadErrors } from '../errors.ts';
+import { FreeAllowanceUsedUp, InsufficientBalance, translateError, uploadErrors } from '../errors.ts';
 import type { PayloadHash, PayloadHashes } from '../hashing/payload-hash.ts';
 import { forgetNotes, noteBlobs } from '../items/blob-uses.ts';
 import { findItem, findKept, type NewItem, type StoredItem } from '../items/item-rows.ts';
@@ -48,6 +49,8 @@ export interface IntakeDeps extends StoreDeps {
   readonly blocked: ReadonlySet<string>;
   readonly maxItemBytes: number;
   readonly approvalRules: ApprovalRules;
+  /** Told to whom cannot pay. */
+  readonly topUpPage?: TopUpPage | undefined;
   /** Called when there is an item to announce; absent where there is no gateway. */
   readonly announce: (() => void) | undefined;
   readonly now: () => number;
@@ -121,14 +124,16 @@ export class Intake {
 
   /** What the header alone says: who signed, and what for. Throws the answer for what is refused by then. */
   admit(header: ItemHeader, token?: string): Admitted {
-    const { wallet } = itemOwner(header.signatureType, header.owner);
+    const owner = itemOwner(header.signatureType, header.owner);
+    const { wallet } = owner;
     const signer: WalletAddress =
       token === 'kyve' && header.signatureType === 3
         ? { kind: 'kyve', address: kyveAddress(header.owner) }
         : wallet;
-    // The same key has an address on either chain.
     this.refuseBlocked(wallet.address);
-    this.refuseBlocked(signer.address);
+    // The same key has other addresses, and each of them may be on the list.
+    const { blocked } = this.#deps;
+    if (blocked.size > 0) for (const form of owner.forms?.others ?? []) this.refuseBlocked(form);
     const order = readApprovalTags(header.tags, signer.address, this.#deps.approvalRules);
     return { header, id: header.id, signer, order };
   }
@@ -139,18 +144,26 @@ export class Intake {
   }
 
   /** Throws 402 when an item of this size could not be paid now. */
-  async checkFunds(
-    payers: Payers,
-    { id, signer }: Pick<Admitted, 'id' | 'signer'>,
-    size: number,
-  ): Promise<void> {
+  async checkFunds(payers: Payers, { id, signer, header }: Admitted, size: number): Promise<void> {
     const { freeTier, pricing, credits } = this.#deps;
     const { prepaid, reserved, paidBy } = payers;
     const { address, kind: signerType } = signer;
     if (prepaid !== undefined || reserved !== undefined || freeTier.covers(size, address)) return;
+    await this.#learnForms(header);
     const { winc: amount } = await pricing.quoteBytes(size, address);
     const spend = { id, reason: 'upload', signer: address, signerType, amount, paidBy } as const;
-    if ((await credits.preview(spend)) === undefined) throw uploadErrors.insufficientBalance();
+    if ((await credits.preview(spend)) === undefined) throw await this.#insufficient(address, amount);
+  }
+
+  /** Credits may have been sent to another form of the signer's address: the key tells that it is the signer's. */
+  async #learnForms({ signatureType, owner }: ItemHeader): Promise<void> {
+    const { forms } = itemOwner(signatureType, owner);
+    if (forms !== undefined) await this.#deps.credits.unite(forms);
+  }
+
+  async #insufficient(address: string, price: Winc): Promise<InsufficientBalance> {
+    const { credits, topUpPage } = this.#deps;
+    return uploadErrors.insufficientBalance(await lackOf(credits, address, price, topUpPage));
   }
 
   /** Makes a payload durable; if nothing comes of it, the sweeper deletes it. */
@@ -201,9 +214,12 @@ export class Intake {
     quotes = 3,
     usedUp?: FreeAllowanceUsedUp,
   ): Promise<{ item: NewItem; stored: Stored | undefined }> {
+    let price: Winc | undefined;
     try {
       const free = usedUp === undefined;
       const { payment, answer } = await paymentFor(this.#deps, payers, admitted, unpaid.size, free);
+      if (payment.kind === 'credits') price = payment.spend.amount;
+      if (payment.kind === 'credits' || admitted.order !== undefined) await this.#learnForms(admitted.header);
       const item = { ...unpaid, answer };
       return { item, stored: await storeItem(this.#deps, item, payment, admitted.order, payers.guard) };
     } catch (error) {
@@ -211,7 +227,9 @@ export class Intake {
         return this.#store(payers, admitted, unpaid, quotes - 1, usedUp);
       if (error instanceof FreeAllowanceUsedUp) return this.#store(payers, admitted, unpaid, quotes, error);
       const cannotPay = error instanceof HttpError && (error.status === 402 || error.status === 400);
-      throw usedUp !== undefined && cannotPay ? usedUp : error;
+      if (usedUp !== undefined && cannotPay) throw usedUp;
+      if (!(error instanceof InsufficientBalance) || price === undefined) throw error;
+      throw await this.#insufficient(admitted.signer.address, price);
     }
   }
 

@@ -31,6 +31,9 @@ export interface Receipt {
   readonly [extra: string]: unknown;
 }
 
+/** Hosts of gateways: which have the bytes of an item, and which know it. */
+export type Places = Pick<Receipt, 'dataCaches' | 'fastFinalityIndexes'>;
+
 type Promised = Pick<StoredItem, 'id' | 'owner' | 'winc' | 'receivedAt' | 'deadlineHeight' | 'answer'> & {
   readonly receipt?: StoredSignature | undefined;
 };
@@ -49,7 +52,7 @@ interface ReceiptsOptions {
   readonly key: ArweaveKey;
   readonly sql: Sql;
   /** Who has the bytes and who knows the item, at the moment of asking. */
-  readonly caches: () => Pick<Receipt, 'dataCaches' | 'fastFinalityIndexes'>;
+  readonly caches: () => Places;
 }
 
 export class Receipts {

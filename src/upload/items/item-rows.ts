@@ -43,6 +43,8 @@ const storedItem = Type.Object({
   failedReason: textOrNull,
   receiptSignature: bytesOrNull,
   receiptKey: textOrNull,
+  /** A bit for each gateway that was told of it. */
+  told: integerOrNull,
 });
 const columns = selection(Object.keys(storedItem.properties));
 const readStored = rowReader('an uploaded item', storedItem);
@@ -68,13 +70,13 @@ export interface StoredSignature {
 
 export type NewItem = Omit<
   StoredItem,
-  'held' | 'state' | 'bundle' | 'bundleOffset' | 'failedReason' | 'receipt'
+  'held' | 'state' | 'bundle' | 'bundleOffset' | 'failedReason' | 'receipt' | 'told'
 > & {
   /** Header, and the payload when it is small. */
   readonly head: Buffer;
   /** Whether the blobs behind it were noted for it, or are in use by its parts. */
   readonly isNoted: boolean;
-  /** When to announce it to the gateway; undefined where there is no gateway. */
+  /** When to announce it to gateways; undefined where there is none. */
   readonly announceAt: number | undefined;
 };
 
@@ -148,6 +150,7 @@ export async function forgetFailed(tx: SqlExecutor, id: string, now: number): Pr
   );
   if (row === undefined) return false;
   await tx.run('DELETE FROM upload_heads WHERE id = ?', id);
+  await tx.run('DELETE FROM upload_announcements WHERE id = ?', id);
   await dropBlobs(tx, parseSegments(row.segments), now);
   return true;
 }

@@ -6,7 +6,7 @@ import { readInteger } from '../../storage/sql/typed-rows.ts';
 import { type BundleRow, bundleStates, findBundle, readBundle } from '../bundler/bundle-rows.ts';
 import { type Circumstances, isStuck, whyBundle, worryingAgeMs, worryingTries } from './why.ts';
 
-const lists = [...bundleStates, 'open', 'stuck'] as const;
+const lists = [...bundleStates, 'open', 'stuck', 'damaged'] as const;
 export type BundleList = (typeof lists)[number];
 export const isBundleList = (text: string): text is BundleList => lists.some((list) => list === text);
 
@@ -26,7 +26,8 @@ export async function listBundles(
   else if (list === 'stuck') {
     conditions.push(stuck);
     values.push(circumstances.now - worryingAgeMs);
-  } else if (list !== undefined) {
+  } else if (list === 'damaged') conditions.push('damage IS NOT NULL');
+  else if (list !== undefined) {
     conditions.push('state = ?');
     values.push(list);
   }
@@ -87,11 +88,25 @@ function reportOf(row: BundleRow, circumstances: Circumstances): BundleReport {
     confirmations: row.confirmations,
     confirmationsNeeded: circumstances.confirmations,
     seedings: row.seedings,
+    watch: watchOf(row),
     createdAt: row.created_at,
     postedAt: row.posted_at,
     seededAt: row.seeded_at,
     changedAt: row.changed_at,
     stuck: isStuck(row, circumstances.now),
     why: whyBundle(row, circumstances),
+  };
+}
+
+function watchOf(row: BundleRow): BundleReport['watch'] {
+  if (row.look_at === null && row.looks === 0) return null;
+  return {
+    looks: row.looks,
+    lastAt: row.looked_at,
+    nextAt: row.look_at,
+    damage: row.damage,
+    damagedSince: row.damaged_at,
+    tries: row.mend_tries,
+    chunksMended: row.chunks_mended,
   };
 }

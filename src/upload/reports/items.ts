@@ -7,11 +7,14 @@ import { selection } from '../../storage/sql/columns.ts';
 import type { Row, Sql, SqlValue } from '../../storage/sql/sql.ts';
 import {
   amountText,
+  flag,
   integerOrNull,
   readInteger,
   rowReader,
   textOrNull,
 } from '../../storage/sql/typed-rows.ts';
+import type { Announcer } from '../announcer/announcer.ts';
+import { waitingGateways } from '../announcer/waiting-announcements.ts';
 import { findItem } from '../items/item-rows.ts';
 import { reportBundle } from './bundles.ts';
 import { type Circumstances, type ItemFacts, stepsOf, whyItem } from './why.ts';
@@ -33,9 +36,11 @@ const storedSummary = Type.Object({
   failures: Type.Integer(),
   failedReason: textOrNull,
   announceAt: integerOrNull,
+  waits: flag,
 });
 const readSummary = rowReader('an uploaded item', storedSummary);
-const columns = selection(Object.keys(storedSummary.properties));
+const columns = selection(Object.keys(storedSummary.properties).filter((name) => name !== 'waits'));
+const waits = `CASE WHEN EXISTS (SELECT 1 FROM upload_announcements a WHERE a.id = upload_items.id) THEN 1 ELSE 0 END`;
 
 type Summary = Static<typeof storedSummary>;
 
@@ -92,24 +97,27 @@ export async function itemsOfBundle(
 }
 
 async function read(sql: Sql, rest: string, values: readonly SqlValue[]): Promise<Summary[]> {
-  const rows = await sql.all<Row>(`SELECT ${columns} FROM upload_items WHERE ${rest} LIMIT ?`, ...values);
+  const rows = await sql.all<Row>(
+    `SELECT ${columns}, ${waits} AS waits FROM upload_items WHERE ${rest} LIMIT ?`,
+    ...values,
+  );
   return rows.map(readSummary);
 }
 
 const summaries = (page: Page<Summary>): Page<ItemSummary> => ({ ...page, items: page.items.map(summaryOf) });
 
-const summaryOf = ({ size, position: _position, announceAt, ...row }: Summary): ItemSummary => ({
+const summaryOf = ({ size, position: _position, announceAt, waits, ...row }: Summary): ItemSummary => ({
   ...row,
   bytes: size,
-  announced: announceAt === null,
+  announced: announceAt === null && waits === 0,
 });
 
 export interface ItemDeps {
   readonly sql: Sql;
   readonly credits: Pick<Credits, 'spending'>;
   readonly isBlocked: (id: string) => boolean;
-  /** Why the gateway is not told; undefined where none is. */
-  readonly announcer: { readonly lastError: string | null } | undefined;
+  /** Undefined where no gateway is told of items. */
+  readonly announcer: Pick<Announcer, 'gateways' | 'toldOf'> | undefined;
 }
 
 const readRest = rowReader(
@@ -138,11 +146,13 @@ export async function reportItem(
   const { failures, misses, permanentAt, announceAt } = readRest(row);
   const bundle =
     item.bundle === null ? null : ((await reportBundle(sql, item.bundle, circumstances)) ?? null);
+  const gateways = deps.announcer?.gateways ?? [];
+  const numbers = await waitingGateways(sql, id);
+  const waiting = gateways.filter(({ number }) => announceAt !== null || numbers.includes(number));
   const facts: ItemFacts = {
     ...{ item, failures, misses, permanentAt, bundle },
     announcement: deps.announcer && {
-      dueAt: announceAt,
-      lastError: announceAt === null ? null : deps.announcer.lastError,
+      waiting: waiting.map(({ host, status }) => ({ host, lastError: status.lastError })),
     },
   };
   return {
@@ -156,7 +166,7 @@ export async function reportItem(
     bundle: item.bundle,
     failures,
     failedReason: item.failedReason,
-    announced: announceAt === null,
+    announced: waiting.length === 0,
     owner: item.owner,
     signatureType: item.signatureType,
     payloadBytes: item.size - item.payloadStart,
@@ -168,6 +178,8 @@ export async function reportItem(
     permanentAt,
     misses,
     blocked: deps.isBlocked(id),
+    toldTo: deps.announcer?.toldOf(item.told).map(({ host }) => host) ?? [],
+    waitingFor: waiting.map(({ host }) => host),
     steps: stepsOf(facts),
     why: whyItem(facts, circumstances),
   };
@@ -200,17 +212,8 @@ export async function countItems(sql: Sql) {
   return {
     waiting: await count("upload_items WHERE state = 'new'"),
     failed: await count("upload_items WHERE state = 'failed'"),
-    unannounced: await count('upload_items WHERE announce_at IS NOT NULL'),
+    unannounced:
+      (await count('upload_items WHERE announce_at IS NOT NULL')) + (await count('upload_announcements')),
     sessions: await count("upload_sessions WHERE state IN ('open', 'finalizing', 'UNDERFUNDED')"),
   };
-}
-
-/** The oldest that the gateway was not told of. */
-export async function unannounced(sql: Sql, limit: number) {
-  const rows = await sql.all<{ id: string; received_at: number; announce_at: number }>(
-    `SELECT id, received_at, announce_at FROM upload_items WHERE announce_at IS NOT NULL
-     ORDER BY announce_at LIMIT ?`,
-    limit,
-  );
-  return rows.map(({ id, received_at: receivedAt, announce_at: dueAt }) => ({ id, receivedAt, dueAt }));
 }

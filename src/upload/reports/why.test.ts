@@ -21,6 +21,9 @@ const bundle = {
   changed_at: minutes(-10),
   block_height: null,
   confirmations: null,
+  damage: null,
+  mend_tries: 0,
+  look_at: null,
 } as const;
 
 const report = (changes: Partial<BundleReport>): BundleReport => ({
@@ -37,6 +40,7 @@ const report = (changes: Partial<BundleReport>): BundleReport => ({
   confirmations: null,
   confirmationsNeeded: 18,
   seedings: 0,
+  watch: null,
   createdAt: minutes(-10),
   postedAt: null,
   seededAt: null,
@@ -52,7 +56,7 @@ const facts = (changes: Partial<ItemFacts> & { state?: ItemFacts['item']['state'
   misses: 0,
   permanentAt: null,
   bundle: null,
-  announcement: { dueAt: null, lastError: null },
+  announcement: { waiting: [] },
   ...changes,
 });
 
@@ -124,8 +128,15 @@ describe('why an item is not permanent', () => {
     ],
     [
       'gateway away',
-      facts({ announcement: { dueAt: minutes(-1), lastError: 'the gateway answered 503' } }),
-      'Waits for its bundle to fill, until 12:03 UTC at the latest. The gateway was not told of it yet: the gateway answered 503.',
+      facts({
+        announcement: {
+          waiting: [
+            { host: 'one.test', lastError: 'the gateway answered 503' },
+            { host: 'two.test', lastError: null },
+          ],
+        },
+      }),
+      'Waits for its bundle to fill, until 12:03 UTC at the latest. Not told of it yet: one.test (the gateway answered 503), two.test.',
     ],
     [
       'permanent',

@@ -17,6 +17,11 @@ export interface Circumstances {
   readonly height: number | undefined;
 }
 
+interface WaitingGateway {
+  readonly host: string;
+  readonly lastError: string | null;
+}
+
 /** Of an item, beside its row. */
 export interface ItemFacts {
   readonly item: Pick<StoredItem, 'state' | 'receivedAt' | 'deadlineHeight' | 'failedReason'>;
@@ -24,8 +29,8 @@ export interface ItemFacts {
   readonly misses: number;
   readonly permanentAt: number | null;
   readonly bundle: BundleReport | null;
-  /** Undefined where no gateway is told of items. */
-  readonly announcement: { readonly dueAt: number | null; readonly lastError: string | null } | undefined;
+  /** The gateways that were not told of it; undefined where none is told of items. */
+  readonly announcement: { readonly waiting: readonly WaitingGateway[] } | undefined;
 }
 
 type BundleFacts = Pick<
@@ -43,6 +48,9 @@ type BundleFacts = Pick<
   | 'changed_at'
   | 'block_height'
   | 'confirmations'
+  | 'damage'
+  | 'mend_tries'
+  | 'look_at'
 >;
 
 export function isStuck(bundle: BundleFacts, now: number): boolean {
@@ -68,10 +76,17 @@ export function whyBundle(bundle: BundleFacts, { now, confirmations: needed }: C
         ? `${name} was posted at ${clock(bundle.posted_at ?? bundle.created_at, now)} and waits to be mined${tries(bundle, now)}.`
         : `${name} is mined at height ${bundle.block_height}, with ${bundle.confirmations} of ${needed} confirmations${tries(bundle, now)}.`;
     case 'permanent':
-      return `${name} is permanent since ${clock(bundle.changed_at, now)}, in the block at height ${bundle.block_height}.`;
+      return `${name} is permanent since ${clock(bundle.changed_at, now)}, in the block at height ${bundle.block_height}.${damageOf(bundle, now)}`;
     case 'dropped':
       return `${name} was dropped by the chain at ${clock(bundle.changed_at, now)}; its items go into another.`;
   }
+}
+
+function damageOf({ damage, mend_tries, look_at }: BundleFacts, now: number): string {
+  if (damage === null) return '';
+  const tried = mend_tries <= 1 ? 'once' : `${mend_tries} times`;
+  const next = look_at === null ? '' : `, and is looked at again at ${clock(look_at, now)}`;
+  return ` It is damaged: ${damage}. It was tried to be mended ${tried}${next}.`;
 }
 
 /** Nothing where nothing failed since its state last changed. */
@@ -123,11 +138,13 @@ function late({ item, bundle }: ItemFacts, { height }: Circumstances): string {
 
 /** An item is announced within a second or so. */
 const soonMs = 5_000;
+const mostNamed = 3;
 
 function untold({ announcement, item }: ItemFacts, { now }: Circumstances): string {
-  if (announcement?.dueAt == null || now - Math.max(announcement.dueAt, item.receivedAt) < soonMs) return '';
-  const why = announcement.lastError === null ? '' : `: ${announcement.lastError}`;
-  return `The gateway was not told of it yet${why}.`;
+  const waiting = announcement?.waiting ?? [];
+  if (waiting.length === 0 || now - item.receivedAt < soonMs) return '';
+  const whom = waiting.map(({ host, lastError }) => (lastError === null ? host : `${host} (${lastError})`));
+  return `Not told of it yet: ${whom.slice(0, mostNamed).join(', ')}${whom.length > mostNamed ? ' and others' : ''}.`;
 }
 
 /** The way of an item, step by step. */
@@ -145,7 +162,7 @@ export function stepsOf(facts: ItemFacts): ItemStep[] {
     at: reached > index ? at : null,
     note,
   });
-  const isTold = announcement !== undefined && announcement.dueAt === null;
+  const isTold = announcement !== undefined && announcement.waiting.length === 0;
   const depth =
     bundle?.confirmations == null
       ? null
@@ -156,7 +173,7 @@ export function stepsOf(facts: ItemFacts): ItemStep[] {
       id: 'announced',
       state: isTold || item.state === 'permanent' ? 'done' : 'waiting',
       at: null,
-      note: announcement === undefined ? 'no gateway is told' : announcement.lastError,
+      note: announcementNote(announcement),
     },
     step('bundled', 1, bundle?.createdAt ?? null, bundle === null ? null : `${bundle.items} items`),
     step('posted', 2, bundle?.postedAt ?? null, reached === 2 ? (bundle?.lastError ?? null) : null),
@@ -164,6 +181,12 @@ export function stepsOf(facts: ItemFacts): ItemStep[] {
     step('mined', 4, null, bundle?.blockHeight == null ? null : `height ${bundle.blockHeight}`),
     step('permanent', 5, permanentAt, depth),
   ];
+}
+
+function announcementNote(announcement: ItemFacts['announcement']): string | null {
+  if (announcement === undefined) return 'no gateway is told';
+  const hosts = announcement.waiting.map(({ host }) => host).slice(0, mostNamed);
+  return hosts.length === 0 ? null : `not yet: ${hosts.join(', ')}`;
 }
 
 const nowOf = (state: StoredItem['state']): ItemStep['state'] => (state === 'failed' ? 'failed' : 'now');

@@ -5,6 +5,7 @@ import type { App } from '../../kernel/http/server.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { postedBundle } from '../bundler/bundle-rows.ts';
 import { translateError, uploadErrors } from '../errors.ts';
+import type { Places } from '../intake/receipts.ts';
 import { findItem, type ItemState, type StoredItem } from '../items/item-rows.ts';
 
 const words: Record<ItemState, { status: string; info: string }> = {
@@ -16,7 +17,8 @@ const words: Record<ItemState, { status: string; info: string }> = {
 
 const params = Type.Object({ id: Type.String({ description: 'Data item id' }) });
 
-export function txStatusRoutes(app: App, sql: Sql): void {
+/** `placesOf`: the gateways that have an item. */
+export function txStatusRoutes(app: App, sql: Sql, placesOf: (item: StoredItem) => Places): void {
   app.get('/tx/:id/status', { schema: { summary: 'How far an item is', params } }, async (request, reply) => {
     const item = await itemOf(sql, request.params.id);
     const bundle = await postedBundle(sql, item.bundle);
@@ -26,6 +28,7 @@ export function txStatusRoutes(app: App, sql: Sql): void {
       ...(bundle === undefined ? {} : { bundleId: bundle.txId, ...placeOf(item) }),
       ...sizesOf(item),
       winc: item.winc.toString(),
+      ...(item.state === 'failed' ? {} : placesOf(item)),
       ...(item.failedReason === null ? {} : { reason: item.failedReason }),
     });
   });

@@ -1,8 +1,7 @@
 /** `POST /tx` and `POST /tx/:token`: one signed data item in the body, a signed receipt in the answer. */
 import { Type } from 'typebox';
-import { HttpError } from '../../kernel/errors.ts';
 import { type App, mount, type Reply, type Request } from '../../kernel/http/server.ts';
-import { throwTranslated } from '../errors.ts';
+import { InsufficientBalance, throwTranslated } from '../errors.ts';
 import type { Accepted, Intake } from '../intake/intake.ts';
 import {
   checkContentType,
@@ -64,9 +63,8 @@ async function receive(
       token,
     });
   } catch (error) {
-    const unpaid = error instanceof HttpError && error.status === 402;
-    if (unpaid && paid !== undefined && stated !== undefined)
-      throw await paid.payments.challenge(request, stated, error.message).catch(throwTranslated);
+    if (error instanceof InsufficientBalance && paid !== undefined && stated !== undefined)
+      throw await paid.payments.challenge(request, stated, error).catch(throwTranslated);
     throw error;
   }
 }

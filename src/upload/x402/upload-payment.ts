@@ -6,6 +6,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Winc, winc } from '../../credits/credits.ts';
+import { lackFields } from '../../credits/lack.ts';
 import { noPayment, type PaymentProblem, paymentAnswer } from '../../formats/x402/answers.ts';
 import { x402Reasons } from '../../formats/x402/facilitator.ts';
 import { HttpError } from '../../kernel/errors.ts';
@@ -22,6 +23,7 @@ import type {
 } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
+import { type InsufficientBalance, insufficient } from '../errors.ts';
 import type { Prepaid, ReservedPayment } from '../intake/payment.ts';
 
 /** Long uploads need longer between the signature of a payment and its settlement. */
@@ -103,9 +105,12 @@ export class UploadPayments {
     }
   }
 
-  /** The 402 that says how an upload of so many bytes can be paid with the request, and why it must be. */
-  async challenge(request: Request, bytes: number, reason: string): Promise<Error> {
-    return refusal(this.#x402, await this.#quote(request, bytes), { kind: 'refused', reason });
+  /** The 402 that says how an upload of so many bytes can be paid with the request, and what its wallet lacks. */
+  async challenge(request: Request, bytes: number, { lack, headers }: InsufficientBalance): Promise<Error> {
+    const fields = lack === undefined ? {} : lackFields(lack);
+    const problem = { kind: 'refused', reason: insufficient, fields } as const;
+    const asked = refusal(this.#x402, await this.#quote(request, bytes), problem);
+    return new HttpError(asked.status, asked.body, { headers: { ...headers, ...asked.headers } });
   }
 }
 

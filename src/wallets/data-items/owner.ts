@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache';
 import type { SignatureType } from '../../formats/ans104/signature-types.ts';
 import { messagePrefix } from '../../formats/ans104/signed-message.ts';
 import type { WalletAddress } from '../address.ts';
+import { type AddressForms, formsOfAddress, formsOfEthereumKey, formsOfSolanaKey } from '../address-forms.ts';
 import { arweaveAddress, arweavePublicKey, verifyPss } from '../arweave/rsa.ts';
 import { ethereumAddress, parseEthereumAddress } from '../ethereum/address.ts';
 import { personalMessageHash, recoverEthereumKey } from '../ethereum/personal-message.ts';
@@ -31,6 +32,7 @@ class ItemOwner {
   readonly prefix: Buffer;
   readonly #verify: Verifier;
   #wallet: WalletAddress | undefined;
+  #forms: AddressForms | undefined;
 
   constructor(signatureType: SignatureType, key: Uint8Array) {
     this.signatureType = signatureType;
@@ -51,6 +53,12 @@ class ItemOwner {
   get wallet(): WalletAddress {
     this.#wallet ??= walletOf(this.signatureType, this.key);
     return this.#wallet;
+  }
+
+  /** Every form of that wallet's address, where the key gives several. */
+  get forms(): AddressForms | undefined {
+    this.#forms ??= formsOf(this.signatureType, this.key, this.wallet);
+    return this.#forms;
   }
 }
 
@@ -146,6 +154,20 @@ function typedEthereumVerifier(key: Buffer): Verifier {
     });
     return signer !== undefined && ethereumAddress(signer) === address;
   };
+}
+
+function formsOf(type: SignatureType, key: Buffer, wallet: WalletAddress): AddressForms | undefined {
+  switch (type) {
+    case 2:
+    case 4:
+      return formsOfSolanaKey(key);
+    case 3:
+      return formsOfEthereumKey(key);
+    case 7:
+      return { wallet, others: formsOfAddress(wallet.address) };
+    default:
+      return undefined;
+  }
 }
 
 function walletOf(type: SignatureType, key: Buffer): WalletAddress {

@@ -2,7 +2,7 @@
 
 import type { PermitTerms, TransferAuthorization } from '../../formats/x402/payment.ts';
 import { permit2Contract } from '../../formats/x402/permit2.ts';
-import { isDigestSignedBy } from './transfer-authorization.ts';
+import { holderKey } from './transfer-authorization.ts';
 import { hashTypedData, type TypedDataTypes } from './typed-data.ts';
 
 const types: TypedDataTypes = {
@@ -49,4 +49,5 @@ export const isPermitSignedByHolder = (
   permit: PermitTerms,
   signature: string,
   chainId: number,
-): boolean => isDigestSignedBy(permitDigest(authorization, permit, chainId), signature, authorization.from);
+): boolean =>
+  holderKey(permitDigest(authorization, permit, chainId), signature, authorization.from) !== undefined;

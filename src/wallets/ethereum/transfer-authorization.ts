@@ -1,8 +1,8 @@
 /** EIP-3009: a token transfer that its holder signs and anybody may carry out, once, within a span of time. */
 import type { X402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization } from '../../formats/x402/payment.ts';
-import { parseEthereumAddress } from './address.ts';
-import { recoverEthereumAddress } from './personal-message.ts';
+import { ethereumAddress, parseEthereumAddress } from './address.ts';
+import { recoverEthereumKey } from './personal-message.ts';
 import { hashTypedData, type TypedDataTypes } from './typed-data.ts';
 
 const types: TypedDataTypes = {
@@ -40,12 +40,14 @@ export function isSignedByHolder(
   signature: string,
   domain: TokenDomain,
 ): boolean {
-  return isDigestSignedBy(transferDigest(transfer, domain), signature, transfer.from);
+  return holderKey(transferDigest(transfer, domain), signature, transfer.from) !== undefined;
 }
 
-export function isDigestSignedBy(digest: Uint8Array, signature: string, holder: string): boolean {
+/** The holder's uncompressed key, where it made the signature. */
+export function holderKey(digest: Uint8Array, signature: string, holder: string): Uint8Array | undefined {
   const bytes = Buffer.from(signature.slice(2), 'hex');
-  if (bytes.length !== 65) return false;
-  const signer = recoverEthereumAddress(digest, bytes);
-  return signer !== undefined && signer === parseEthereumAddress(holder.toLowerCase());
+  if (bytes.length !== 65) return undefined;
+  const key = recoverEthereumKey(digest, bytes, { allowRawRecovery: true });
+  if (key === undefined) return undefined;
+  return ethereumAddress(key) === parseEthereumAddress(holder.toLowerCase()) ? key : undefined;
 }

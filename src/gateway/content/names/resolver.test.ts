@@ -67,6 +67,42 @@ describe('NameResolver', () => {
     assert.equal(registry.asked, 3);
   });
 
+  test('asks again for a name that was changed, whatever its record said, and believes little for a moment', async () => {
+    const registry = new Registry();
+    registry.answer = { ...target('first'), ttlSeconds: 86_400 };
+    const { resolver, clock } = resolverOver([registry]);
+    const shown = async (undername = '@') => (await resolver.resolve('name', undername)).id;
+    await shown();
+    await shown('docs');
+    registry.answer = { ...target('second'), ttlSeconds: 86_400 };
+    resolver.forget({ name: 'name', undername: '@' });
+    resolver.forget({ name: 'other-name' });
+    assert.deepEqual([await shown(), await shown('docs')], ['second', 'first']);
+    resolver.forget({ name: 'name' });
+    assert.deepEqual([await shown(), await shown('docs')], ['second', 'second']);
+    // The node that was asked may have been behind the one that was written to.
+    registry.answer = { ...target('third'), ttlSeconds: 86_400 };
+    assert.equal(await shown(), 'second');
+    clock.now += 2_001;
+    assert.equal(await shown(), 'third');
+  });
+
+  test('what was asked before a change is not kept', async () => {
+    const registry = new Registry();
+    const { resolver } = resolverOver([registry]);
+    const asked = Promise.withResolvers<void>();
+    registry.wait = asked.promise;
+    const before = resolver.resolve('name', '@');
+    resolver.forget({ name: 'name', undername: '@' });
+    registry.wait = Promise.resolve();
+    registry.answer = target('second');
+    assert.equal((await resolver.resolve('name', '@')).id, 'second');
+    registry.answer = target('first');
+    asked.resolve();
+    assert.equal((await before).id, 'first');
+    assert.equal((await resolver.resolve('name', '@')).id, 'second');
+  });
+
   test('asks once however many wait', async () => {
     const registry = new Registry();
     const { promise, resolve } = Promise.withResolvers<void>();

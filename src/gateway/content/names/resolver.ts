@@ -22,6 +22,13 @@ export interface NameTarget {
   readonly fork?: string;
 }
 
+/** What somebody changed on the chain: where a name or one of its undernames (`@` is the name's own) points. */
+export interface NameChange {
+  readonly name: string;
+  /** Undefined: all of them. */
+  readonly undername?: string | undefined;
+}
+
 /** Somebody who knows names: the registry on the chain, or another gateway. */
 export interface NameSource {
   readonly name: string;
@@ -52,6 +59,9 @@ export interface NameResolverOptions {
 
 /** How long "there is no such name" is believed. */
 const absentMs = 30_000;
+/** After a change somebody may still tell what was before it: answers are believed briefly. */
+const settlingMs = 60_000;
+const unsettledMs = 2_000;
 /** Answers are kept this long beyond their time, to be served when nobody can be asked. */
 const keepMs = 24 * 3_600_000;
 
@@ -67,6 +77,8 @@ export class NameResolver {
   readonly #now: () => number;
   readonly #entries = new LRUCache<string, Entry>({ ...atMost(20_000), ttl: keepMs });
   readonly #asking = new Map<string, Promise<Entry>>();
+  /** Names that were changed a moment ago. */
+  readonly #changed = new LRUCache<string, true>({ ...atMost(20_000), ttl: settlingMs });
 
   constructor(options: NameResolverOptions) {
     this.#options = options;
@@ -97,9 +109,15 @@ export class NameResolver {
     return fresh ?? entry;
   }
 
-  /** The next question asks the sources again. */
-  forget(name: string, undername: string): void {
-    this.#entries.delete(`${undername}_${name}`);
+  /** The next question asks the sources again; what they were asked before is not kept. */
+  forget({ name, undername }: NameChange): void {
+    this.#changed.set(name, true);
+    const isOf =
+      undername === undefined
+        ? (key: string) => key.endsWith(`_${name}`)
+        : (key: string) => key === `${undername}_${name}`;
+    for (const key of [...this.#entries.keys()].filter(isOf)) this.#entries.delete(key);
+    for (const key of [...this.#asking.keys()].filter(isOf)) this.#asking.delete(key);
   }
 
   #changes(): number {
@@ -111,10 +129,12 @@ export class NameResolver {
     if (asking === undefined) {
       asking = this.#askSources(name, undername, ownJourney)
         .then((entry) => {
-          this.#entries.set(key, entry);
+          if (this.#asking.get(key) === asking) this.#entries.set(key, entry);
           return entry;
         })
-        .finally(() => this.#asking.delete(key));
+        .finally(() => {
+          if (this.#asking.get(key) === asking) this.#asking.delete(key);
+        });
       asking.catch(() => {}); // whoever waits is told
       this.#asking.set(key, asking);
     }
@@ -136,9 +156,10 @@ export class NameResolver {
         if (target === undefined) continue;
         const ttlSeconds = overrideTtlSeconds || target.ttlSeconds;
         const resolvedAt = this.#now();
+        const freshMs = this.#changed.has(name) ? unsettledMs : ttlSeconds * 1000;
         return {
           target: { ...target, ttlSeconds, resolvedAt },
-          freshUntil: resolvedAt + ttlSeconds * 1000,
+          freshUntil: resolvedAt + freshMs,
           changes,
         };
       } catch (error) {
@@ -152,7 +173,8 @@ export class NameResolver {
     }
     if (failed !== undefined || sources.length === 0) throw upstreamUnavailable(failed);
     if (!askedAll) throw new Unavailable('not-asked');
-    return { target: undefined, freshUntil: this.#now() + absentMs, changes };
+    const freshMs = this.#changed.has(name) ? unsettledMs : absentMs;
+    return { target: undefined, freshUntil: this.#now() + freshMs, changes };
   }
 }
 

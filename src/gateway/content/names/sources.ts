@@ -25,7 +25,7 @@ export function namesOfRegistry(registry: NameRegistry, changes?: () => number):
         id: found.target,
         ttlSeconds: found.ttlSeconds,
         antId: found.antId,
-        antProgramId: registry.antProgram,
+        antProgramId: found.antProgram,
         undernameLimit: found.undernameLimit,
         recordIndex: found.recordIndex,
       };

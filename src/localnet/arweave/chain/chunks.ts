@@ -138,6 +138,21 @@ export async function chunkAtWeaveOffset(
   sql: SqlExecutor,
   offset: number,
 ): Promise<LocatedChunk | undefined> {
+  const place = await placeAt(sql, offset);
+  if (place === undefined) return undefined;
+  const chunk = await chunkAt(sql, place.dataRoot, place.dataSize, place.relative);
+  return chunk && { bytes: chunk.bytes, dataPath: chunk.data_path, txPath: place.txPath };
+}
+
+interface WeavePlace {
+  readonly dataRoot: Buffer;
+  readonly dataSize: number;
+  readonly txPath: Buffer;
+  /** In the transaction's data. */
+  readonly relative: number;
+}
+
+async function placeAt(sql: SqlExecutor, offset: number): Promise<WeavePlace | undefined> {
   const transaction = await sql.get<{
     data_root: Buffer;
     data_size: number;
@@ -149,10 +164,24 @@ export async function chunkAtWeaveOffset(
     offset,
   );
   if (transaction === undefined) return undefined;
-  const relative = offset - 1 - (transaction.weave_end - transaction.data_size);
-  if (relative < 0) return undefined;
-  const chunk = await chunkAt(sql, transaction.data_root, transaction.data_size, relative);
-  return chunk && { bytes: chunk.bytes, dataPath: chunk.data_path, txPath: transaction.tx_path };
+  const { data_root: dataRoot, data_size: dataSize, tx_path: txPath } = transaction;
+  const relative = offset - 1 - (transaction.weave_end - dataSize);
+  return relative < 0 ? undefined : { dataRoot, dataSize, txPath, relative };
+}
+
+/** Forgets the chunk that holds a byte of the weave, as a node does whose disk failed; false where there is none. */
+export async function forgetChunk(sql: Sql, offset: number): Promise<boolean> {
+  const place = await placeAt(sql, offset);
+  if (place === undefined) return false;
+  const chunk = await chunkAt(sql, place.dataRoot, place.dataSize, place.relative);
+  if (chunk === undefined) return false;
+  const forgotten = await sql.run(
+    'DELETE FROM chunks WHERE data_root = ? AND data_size = ? AND chunk_end = ?',
+    place.dataRoot,
+    place.dataSize,
+    chunk.chunk_end,
+  );
+  return forgotten > 0;
 }
 
 async function chunkAt(

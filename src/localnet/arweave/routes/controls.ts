@@ -1,12 +1,13 @@
 /**
  * What only a local network has: `/mine`, `/mint`, `/fork`, `/faults`, and as ArLocal has them `/mineWithFails`,
- * `POST /wallet`, `PATCH /wallet/{address}/balance`, `DELETE /tx/{id}`, `/logs`.
+ * `POST /wallet`, `PATCH /wallet/{address}/balance`, `DELETE /tx/{id}`, `/logs`; and `DELETE /chunk/{offset}`.
  */
 import { randomBytes } from 'node:crypto';
 import { type Static, Type } from 'typebox';
 import { isArweaveAddress, isTxId } from '../../../formats/base64url.ts';
 import { isForeignPage } from '../../../kernel/http/foreign-page.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
+import { forgetChunk } from '../chain/chunks.ts';
 import type { LocalNode } from '../chain/local-node.ts';
 import { arlocalRefusal, badRequest, foreignPage, invalidAddress } from '../errors.ts';
 import { FaultSettings, type Faults } from '../faults.ts';
@@ -138,6 +139,17 @@ export function controlRoutes(app: App, { node, faults, log, readers }: ControlD
       const outcome = isTxId(id) ? await node.discard(id) : 'unknown';
       if (outcome === 'unknown') throw arlocalRefusal(404, 'Not found');
       if (outcome === 'mined') throw arlocalRefusal(409, 'It is in a block: take that back with POST /fork');
+      return sendText(reply, 'OK');
+    },
+  );
+
+  app.delete(
+    '/chunk/:offset',
+    { schema: { summary: 'Forget the chunk at a weave offset, as a node does whose disk failed' } },
+    async (request, reply) => {
+      const offset = parseDigits(param(request, 'offset'));
+      if (offset === undefined || !(await forgetChunk(node.sql, offset)))
+        throw arlocalRefusal(404, 'Not found');
       return sendText(reply, 'OK');
     },
   );

@@ -28,8 +28,8 @@ import {
   hashName,
 } from '../../../formats/solana/accounts-arns.ts';
 import type { SolanaAddress } from '../../../formats/solana/address.ts';
-import { coreAssetOwner, decodeCoreAsset } from '../../../formats/solana/core-asset.ts';
-import { antProgramTrait, transferAsset, updateTraits } from '../../../formats/solana/core-instructions.ts';
+import { antProgramTrait, coreAssetOwner, decodeCoreAsset } from '../../../formats/solana/core-asset.ts';
+import { transferAsset, updateTraits } from '../../../formats/solana/core-instructions.ts';
 import {
   antInstructions,
   type InitializeAnt,

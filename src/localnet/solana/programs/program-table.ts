@@ -11,6 +11,7 @@ import {
   memoProgram,
   memoProgramV1,
   type NamePrograms,
+  namePrograms,
   systemProgram,
   tokenProgram,
 } from '../../../formats/solana/programs.ts';
@@ -27,8 +28,13 @@ import { token } from './token.ts';
 /** Does nothing when run: its settings were read before (runtime/budget.ts). */
 const computeBudget: Program = { units: () => 150, run: () => {} };
 
+/** A token may name any program as its own: the one that governs tokens is here at every address that it has anywhere. */
+const antPrograms = (names: NamePrograms): SolanaAddress[] => [
+  ...new Set([names.ant, ...Object.values(namePrograms).map((one) => one.ant)]),
+];
+
 export function programTable(names: NamePrograms): ReadonlyMap<SolanaAddress, Program> {
-  return new Map([
+  return new Map<SolanaAddress, Program>([
     [systemProgram, system],
     [computeBudgetProgram, computeBudget],
     [tokenProgram, token],
@@ -38,6 +44,6 @@ export function programTable(names: NamePrograms): ReadonlyMap<SolanaAddress, Pr
     [lookupTableProgram, lookupTable],
     [coreProgram, core],
     [names.arns, arns],
-    [names.ant, ant(names.arns)],
+    ...antPrograms(names).map((address) => [address, ant(names.arns)] as const),
   ]);
 }

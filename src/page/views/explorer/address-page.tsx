@@ -63,6 +63,7 @@ function Owner({ address, kind, place }: Props & { readonly kind: AddressKind })
             <Figure
               label={words.credits}
               value={credits === undefined ? words.unknown : formatCredits(credits)}
+              href={`/account/${forms?.native ?? address}`}
             />
             <Figure label={words.names} value={names.length} />
           </Figures>

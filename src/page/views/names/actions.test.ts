@@ -62,6 +62,7 @@ function bench(answers: Partial<NameService>) {
       createAction: unasked,
       actionStatus: unasked,
       signAction: unasked,
+      freshTransaction: unasked,
       cardPurchase: unasked,
       ...answers,
     },
@@ -145,6 +146,39 @@ test('a signature that comes too late is told as the service tells it', async ()
   });
   const late = await steps.sign({ ...action, stage: 'awaiting-owner' }, 'AAAA', wallet);
   assert.deepEqual([late.stage, late.problem], ['expired', 'too late']);
+});
+
+test('where the owner signs first, what is too late or was changed by a wallet is signed again', async () => {
+  const told = status({ signOrder: 'owner-first' });
+  const awaiting: NameAction = { ...action, stage: 'awaiting-owner', told };
+  const late = bench({
+    signAction: async () => status({ signOrder: 'owner-first', transaction: 'BBBB' }),
+    actionStatus: async () => told,
+    freshTransaction: async (nonce, serviceFirst) => {
+      assert.deepEqual([nonce, serviceFirst], [id, false]);
+      return status({ signOrder: 'owner-first', transaction: 'CCCC' });
+    },
+  });
+  const again = await late.steps.sign(awaiting, 'AAAA', wallet);
+  assert.equal(again.stage, 'awaiting-owner');
+  assert.match(again.problem ?? '', /came too late/);
+  assert.equal(await late.steps.transactionOf(again), 'CCCC', 'one that can be signed now');
+
+  const changed = bench({
+    signAction: async () => {
+      throw new ServiceError(
+        400,
+        'transaction is not the one that was handed out: sign it without changing it',
+      );
+    },
+    freshTransaction: async (_, serviceFirst) => {
+      assert.equal(serviceFirst, true);
+      return status({ transaction: 'DDDD' });
+    },
+  });
+  const other = await changed.steps.sign(awaiting, 'AAAA', wallet);
+  assert.deepEqual([other.stage, other.told?.signOrder], ['awaiting-owner', undefined]);
+  assert.match(other.problem ?? '', /Your wallet changed the transaction/);
 });
 
 test('a card purchase is followed by its own nonce', async () => {

@@ -30,9 +30,10 @@ import { propose } from './proposal.ts';
 import { RecordFields } from './record-fields.tsx';
 import { completedOf } from './search.tsx';
 import { UndernamesTab } from './undernames.tsx';
+import { WhereTab } from './where.tsx';
 
 const { name: words } = texts.names;
-const tabNames = ['overview', 'undernames', 'lease', 'ownership', 'details', 'history'] as const;
+const tabNames = ['overview', 'undernames', 'lease', 'ownership', 'details', 'where', 'history'] as const;
 type TabName = (typeof tabNames)[number];
 
 interface Props {
@@ -129,6 +130,8 @@ function TabOf({
       return <OwnershipTab now={now} />;
     case 'details':
       return <DetailsTab now={now} />;
+    case 'where':
+      return <WhereTab now={now} />;
     case 'history':
       return <HistoryTab name={now.name} />;
   }

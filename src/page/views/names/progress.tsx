@@ -175,7 +175,11 @@ function OwnerSignature({ action }: { readonly action: NameAction }) {
           ) : (
             <>
               <TransactionWords transaction={transaction} owner={action.owner ?? ''} />
-              <p class="soft">{words.signSoon}</p>
+              <p class="soft">
+                {action.told?.signOrder === undefined || expiresAt === undefined
+                  ? words.signSoon
+                  : words.signInTime(formatTime(new Date(expiresAt)))}
+              </p>
               <div class="actions">
                 {isOwner ? (
                   <Button kind="primary" busy={isBusy} onClick={() => sign(transaction)}>

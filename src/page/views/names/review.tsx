@@ -367,7 +367,8 @@ function ownerOf(wanted: Proposal['owner'], owner: Wallet | undefined): string |
 
 function bodyOf({ fields, owner: wanted }: Proposal, owner: Wallet | undefined): ActionBody {
   const address = ownerOf(wanted, owner);
-  return address === undefined ? fields : { ...fields, ownerAddress: address };
+  // Wallets warn of transactions that others have signed before their owner.
+  return address === undefined ? fields : { ...fields, ownerAddress: address, signOrder: 'owner-first' };
 }
 
 async function readPrice({ action, name, fields }: Proposal, abort: AbortSignal): Promise<Price> {

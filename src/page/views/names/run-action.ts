@@ -5,9 +5,12 @@
 import { ServiceError } from '../../services/console.ts';
 import { decodeBase64, encodeBase64, encodeBase64url } from '../../services/encoding.ts';
 import { type ActionStatus, actionPath, type CardPurchase, isOnRecord } from '../../services/names.ts';
+import { texts } from '../../texts.ts';
 import { type Wallet, WalletRefused } from '../../wallet/wallet.ts';
 import { afterPurchase, afterStatus, type NameAction } from './action.ts';
 import { ownerProofText } from './owner-proof.ts';
+
+const { progress: words } = texts.names;
 
 /** What is asked of the service; `services/names.ts` is one. */
 export interface NameService {
@@ -19,6 +22,7 @@ export interface NameService {
   ): Promise<ActionStatus>;
   actionStatus(nonce: string): Promise<ActionStatus | undefined>;
   signAction(nonce: string, transaction: string): Promise<ActionStatus>;
+  freshTransaction(nonce: string, serviceFirst: boolean): Promise<ActionStatus>;
   cardPurchase(nonce: string): Promise<CardPurchase>;
 }
 
@@ -97,7 +101,11 @@ export function createActionSteps({ service, keep, now = Date.now }: StepsDeps):
     async transactionOf(action) {
       const status = await service.actionStatus(action.id);
       await told(action, status);
-      return status?.transaction;
+      const isOver = status?.status === 'awaiting-signature' && status.transaction === undefined;
+      if (!isOver || status.signOrder === undefined) return status?.transaction;
+      const fresh = await service.freshTransaction(action.id, false);
+      await told(action, fresh);
+      return fresh.transaction;
     },
 
     async sign(action, transaction, owner) {
@@ -114,9 +122,14 @@ export function createActionSteps({ service, keep, now = Date.now }: StepsDeps):
       }
       const sent = await moved(action, { stage: 'owner-signed' });
       try {
-        return await told(sent, await service.signAction(action.id, encodeBase64(signed)));
+        const after = await told(sent, await service.signAction(action.id, encodeBase64(signed)));
+        return after.stage === 'awaiting-owner' ? moved(after, { problem: words.signAgain }) : after;
       } catch (error) {
         return afterFailure(sent, error, async () => {
+          if (isChanged(error) && action.told?.signOrder !== undefined) {
+            const given = await told(sent, await service.freshTransaction(action.id, true));
+            return moved(given, { problem: words.walletChanged });
+          }
           // A refusal that ended the action is told by the action itself.
           const after = await follow({ ...sent, stage: 'awaiting-owner' }).catch(() => sent);
           return after.stage === 'awaiting-owner' ? moved(after, { problem: messageOf(error) }) : after;
@@ -127,6 +140,9 @@ export function createActionSteps({ service, keep, now = Date.now }: StepsDeps):
     follow,
   };
 }
+
+/** What the service says of a transaction that a wallet has added something to. */
+const isChanged = (error: unknown): boolean => /not the one that was handed out/.test(messageOf(error));
 
 async function ownerProof(action: NameAction, owner: Wallet | undefined, service: string | undefined) {
   if (owner === undefined || owner.kind !== 'solana' || !isOnRecord(action.action)) {

@@ -33,12 +33,16 @@ const rules: readonly { readonly words: RegExp; readonly advice: Advice }[] = [
     advice: { text: advice.missing, href: '/operator/import' },
   },
   {
-    words: /bundle|upload wallet|winston/i,
-    advice: { text: advice.bundles, href: '/operator/bundler?state=stuck' },
+    words: /bundles? (?:is|are) damaged/i,
+    advice: { text: advice.damaged, href: '/operator/bundler?state=damaged' },
   },
   {
-    words: /announce|gateway .*not (?:told|listening)/i,
+    words: /announce|job "tell |gateway .*not (?:told|listening)/i,
     advice: { text: advice.announcements, href: '/operator/bundler/announcements' },
+  },
+  {
+    words: /bundle|upload wallet|winston/i,
+    advice: { text: advice.bundles, href: '/operator/bundler?state=stuck' },
   },
   { words: /refund|x402|payment|quarantin/i, advice: { text: advice.payments, href: '/operator/ledger' } },
   { words: /ledger|drift|balance/i, advice: { text: advice.ledger, href: '/operator/ledger' } },

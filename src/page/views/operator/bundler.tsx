@@ -2,6 +2,7 @@
 import type {
   Announcements,
   BundleReport,
+  BundleWatch,
   ItemReport,
   ItemSummary,
   SurfaceState,
@@ -74,8 +75,15 @@ function Summary() {
   return (
     <Loaded of={state}>
       {({ figures }) => {
-        const { itemsWaiting, itemsFailed, bundlesOpen, bundlesStuck, announcementsWaiting, walletWinston } =
-          figures;
+        const {
+          itemsWaiting,
+          itemsFailed,
+          bundlesOpen,
+          bundlesStuck,
+          bundlesDamaged,
+          announcementsWaiting,
+          walletWinston,
+        } = figures;
         return (
           <Figures>
             <Figure label={words.itemsWaiting} value={countOf(itemsWaiting)} href={`${root}/items`} />
@@ -85,6 +93,12 @@ function Summary() {
               value={countOf(bundlesStuck)}
               tone={bundlesStuck === 0 ? 'good' : 'bad'}
               href={`${root}?state=stuck`}
+            />
+            <Figure
+              label={words.bundlesDamaged}
+              value={countOf(bundlesDamaged)}
+              tone={bundlesDamaged === 0 ? 'good' : 'bad'}
+              href={`${root}?state=damaged`}
             />
             <Figure
               label={words.itemsFailed}
@@ -116,11 +130,12 @@ const countOf = (value: unknown): string => (typeof value === 'number' ? formatC
 
 const stateTones: Readonly<Record<string, Tone>> = { permanent: 'good', dropped: 'bad', failed: 'bad' };
 
-function BundleBadge({ bundle: { state, stuck } }: { readonly bundle: BundleReport }) {
+function BundleBadge({ bundle: { state, stuck, watch } }: { readonly bundle: BundleReport }) {
   return (
     <>
       <Badge tone={stateTones[state] ?? 'info'}>{words.bundleStates[state]}</Badge>{' '}
       {stuck && <Badge tone="bad">{words.bundleStates.stuck}</Badge>}
+      {watch?.damage != null && <Badge tone="bad">{words.bundleStates.damaged}</Badge>}
     </>
   );
 }
@@ -133,6 +148,7 @@ const bundleStates = [
   'posted',
   'seeded',
   'permanent',
+  'damaged',
   'dropped',
   'all',
 ] as const;
@@ -340,6 +356,7 @@ function BundleFacts({ bundle }: { readonly bundle: BundleReport }) {
       <Fact label={words.confirmations}>
         {words.ofNeeded(confirmations ?? 0, bundle.confirmationsNeeded)}
       </Fact>
+      {bundle.watch !== null && <WatchFacts watch={bundle.watch} />}
       <Fact label={words.tries}>{formatCount(bundle.tries)}</Fact>
       {lastError !== null && (
         <Fact label={words.lastError}>
@@ -358,6 +375,26 @@ function BundleFacts({ bundle }: { readonly bundle: BundleReport }) {
         </Fact>
       )}
     </Facts>
+  );
+}
+
+function WatchFacts({ watch }: { readonly watch: BundleWatch }) {
+  return (
+    <>
+      <Fact label={words.looks}>
+        {formatCount(watch.looks)}
+        {watch.lastAt !== null && (
+          <>
+            {' · '}
+            <Time at={watch.lastAt} />
+          </>
+        )}
+      </Fact>
+      <Fact label={words.nextLook}>
+        {watch.nextAt === null ? words.watchedLongEnough : <Time at={watch.nextAt} />}
+      </Fact>
+      {watch.chunksMended > 0 && <Fact label={words.mended}>{formatCount(watch.chunksMended)}</Fact>}
+    </>
   );
 }
 
@@ -443,6 +480,16 @@ function ItemFacts({ item }: { readonly item: ItemReport }) {
         <Time at={item.receivedAt} />
       </Fact>
       <Fact label={words.deadline}>{formatCount(item.deadlineHeight)}</Fact>
+      {item.toldTo.length > 0 && (
+        <Fact label={words.toldTo}>
+          <bdi class="foreign">{clampText(item.toldTo.join(', '), 300)}</bdi>
+        </Fact>
+      )}
+      {item.waitingFor.length > 0 && (
+        <Fact label={words.waitsFor}>
+          <bdi class="foreign">{clampText(item.waitingFor.join(', '), 300)}</bdi>
+        </Fact>
+      )}
       <Fact label={words.held}>{item.held ? texts.operator.yes : texts.operator.no}</Fact>
       <Fact label={words.failures}>{formatCount(item.failures)}</Fact>
     </Facts>
@@ -463,10 +510,10 @@ function AnnouncementsPage() {
               empty={<Empty title={words.noGateways}>{words.noGatewaysNote}</Empty>}
               columns={[
                 {
-                  id: 'url',
+                  id: 'host',
                   head: words.gateway,
                   wide: true,
-                  cell: ({ url }) => <bdi class="foreign">{clampText(url, 120)}</bdi>,
+                  cell: ({ host }) => <bdi class="foreign">{clampText(host, 120)}</bdi>,
                 },
                 {
                   id: 'state',
@@ -488,6 +535,12 @@ function AnnouncementsPage() {
                   head: words.refused,
                   align: 'end',
                   cell: ({ refused }) => formatCount(refused),
+                },
+                {
+                  id: 'dropped',
+                  head: words.dropped,
+                  align: 'end',
+                  cell: ({ dropped }) => formatCount(dropped),
                 },
                 {
                   id: 'error',
@@ -517,7 +570,16 @@ function AnnouncementsPage() {
                   cell: ({ id }) => <Id value={id} href={itemHref(id)} />,
                 },
                 { id: 'received', head: words.received, cell: ({ receivedAt }) => <Time at={receivedAt} /> },
-                { id: 'due', head: words.due, cell: ({ dueAt }) => <Time at={dueAt} /> },
+                {
+                  id: 'gateways',
+                  head: words.waitsFor,
+                  wide: true,
+                  cell: ({ gateways: hosts }) => (
+                    <bdi class="foreign">
+                      {hosts.length === 0 ? words.allGateways : clampText(hosts.join(', '), 200)}
+                    </bdi>
+                  ),
+                },
               ]}
             />
           </Card>

@@ -1,4 +1,4 @@
-/** What was paid in. Only the wallet itself may see it, so that it signs once; then a token for an hour does. */
+/** What was paid in, what was spent and what is held. Only the wallet itself may see it, so that it signs once. */
 import { useState } from 'preact/hooks';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
@@ -8,33 +8,33 @@ import { Loaded, useLoad } from '../../kit/load.tsx';
 import { Empty } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Amount, Id } from '../../kit/value.tsx';
-import { ServiceError } from '../../services/console.ts';
-import { type PastPayment, pastPayments, pastPaymentsPath } from '../../services/payment.ts';
+import { type PastPayment, type PastPayments, pastPaymentsPath } from '../../services/payment.ts';
 import { texts } from '../../texts.ts';
-import { signForPayment } from '../../wallet/sign-for.ts';
 import type { Wallet } from '../../wallet/wallet.ts';
+import { isReadByItself, readOwn } from './own-reading.ts';
 import { creditsByDay, describePayment } from './past-payments.ts';
+import { Use } from './use.tsx';
 
 const words = texts.wallet.history;
-/** In memory alone: a reload asks the wallet again. */
-const tokens = new Map<string, string>();
 /** More than this is for the explorer of the ledger, not for a page. */
 const mostPages = 20;
 
 export function History({ of: current }: { readonly of: Wallet }) {
-  // Keys of the page sign without a question; others are asked when the person wants it.
-  const [isWanted, want] = useState(current.source !== 'injected' || tokens.has(current.address));
+  const [isWanted, want] = useState(isReadByItself(current));
   return (
-    <Card title={words.title}>
-      <p class="soft">{words.note}</p>
-      {isWanted ? (
-        <Payments of={current} />
-      ) : (
-        <div class="actions">
-          <Button onClick={() => want(true)}>{words.show}</Button>
-        </div>
-      )}
-    </Card>
+    <>
+      {isWanted && <Use of={current} />}
+      <Card title={words.title}>
+        <p class="soft">{words.note}</p>
+        {isWanted ? (
+          <Payments of={current} />
+        ) : (
+          <div class="actions">
+            <Button onClick={() => want(true)}>{words.show}</Button>
+          </div>
+        )}
+      </Card>
+    </>
   );
 }
 
@@ -107,27 +107,10 @@ async function readPages(current: Wallet, pages: number, signal: AbortSignal) {
   const payments: PastPayment[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < pages; page += 1) {
-    const read = await readPage(current, cursor, signal);
+    const read = await readOwn<PastPayments>(current, pastPaymentsPath(cursor), signal);
     payments.push(...read.payments);
     cursor = read.cursor ?? undefined;
     if (cursor === undefined) break;
   }
   return { payments, hasMore: cursor !== undefined };
-}
-
-async function readPage(current: Wallet, cursor: string | undefined, signal: AbortSignal) {
-  const token = tokens.get(current.address);
-  if (token !== undefined) {
-    try {
-      return await pastPayments(cursor, { authorization: token }, signal);
-    } catch (error) {
-      // It has lapsed, or the service was begun anew.
-      if (!(error instanceof ServiceError) || error.status !== 403) throw error;
-      tokens.delete(current.address);
-    }
-  }
-  const headers = await signForPayment(current, { method: 'GET', path: pastPaymentsPath(cursor) });
-  const answer = await pastPayments(cursor, headers, signal);
-  if (answer.token !== undefined) tokens.set(current.address, answer.token);
-  return answer;
 }

@@ -1,22 +1,22 @@
 import { useState } from 'preact/hooks';
 import { Button, LinkButton } from '../../kit/button.tsx';
-import { Card, Columns, Fact, Facts, Figure, Figures } from '../../kit/card.tsx';
+import { Card, Columns, Fact, Facts } from '../../kit/card.tsx';
 import { confirmAction } from '../../kit/dialog.tsx';
-import { formatBytes, formatCoin, formatCredits, formatDollars } from '../../kit/format.ts';
+import { formatCoin } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
 import { notify } from '../../kit/notify.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Id } from '../../kit/value.tsx';
 import { encodeBase64url } from '../../services/encoding.ts';
-import { type Balance, balanceOf, freeBytesOf, type Rates, rates } from '../../services/payment.ts';
+import { balanceOf, freeBytesOf, rates } from '../../services/payment.ts';
 import { settings } from '../../services/settings.ts';
 import { texts } from '../../texts.ts';
 import { disconnect } from '../../wallet/connect.ts';
 import { forgetKey } from '../../wallet/made.ts';
 import { openWalletChooser, type Wallet, wallet } from '../../wallet/wallet.ts';
-import { bytesFor, worthOf } from './amounts.ts';
 import { ApprovalTable } from './approvals.tsx';
 import { askFaucet, coinsOf, faucetGifts } from './coins.ts';
+import { CreditFigures } from './credit-figures.tsx';
 import { History } from './history.tsx';
 import { NeedWallet } from './need-wallet.tsx';
 import { Purchases } from './top-up/purchases.tsx';
@@ -87,48 +87,6 @@ function Account({ of: current }: { readonly of: Wallet }) {
   );
 }
 
-interface CreditFiguresProps {
-  readonly balance: Balance;
-  readonly price: Rates;
-  readonly freeBytes: number | null;
-}
-
-function CreditFigures({ balance, price, freeBytes }: CreditFiguresProps) {
-  const { winc, effectiveWinc, owedWinc } = balance;
-  return (
-    <>
-      {owedWinc > 0n && (
-        <Card tone="warn">
-          <p>{words.owed(formatCredits(owedWinc))}</p>
-        </Card>
-      )}
-      <Figures>
-        <Figure
-          label={words.credits}
-          value={formatCredits(winc)}
-          note={words.creditsNote(formatDollars(worthOf(winc, price)))}
-        />
-        <Figure
-          label={words.stores}
-          value={formatBytes(bytesFor(effectiveWinc, price.winc))}
-          note={words.storesNote}
-          href="/wallet/prices"
-        />
-        {effectiveWinc > winc && (
-          <Figure label={words.lent} value={formatCredits(effectiveWinc - winc)} note={words.lentNote} />
-        )}
-        {freeBytes !== 0 && (
-          <Figure
-            label={words.free}
-            value={freeBytes === null ? words.freeWithoutLimit : formatBytes(freeBytes)}
-            note={words.freeNote}
-          />
-        )}
-      </Figures>
-    </>
-  );
-}
-
 function Addresses({ of: current }: { readonly of: Wallet }) {
   const [isAsked, ask] = useState(!(current.kind === 'ethereum' && current.source === 'injected'));
   const key = useLoad(async () => (isAsked ? keyForms(current) : undefined), [current, isAsked]);
@@ -150,7 +108,7 @@ function Addresses({ of: current }: { readonly of: Wallet }) {
           <bdi>{current.label}</bdi> · {texts.wallet.kinds[current.kind]}
         </Fact>
         <Fact label={words.address}>
-          <Id full value={current.address} what={words.address} href={`/address/${current.address}`} />
+          <Id full value={current.address} what={words.address} href={`/account/${current.address}`} />
         </Fact>
         {current.kind === 'ethereum' && (
           <Fact label={words.lowerCase}>

@@ -3,17 +3,20 @@ import type { Place } from '../../app/location.ts';
 import { Tabbed } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
+import { AccountPage } from './account-page.tsx';
 import { Overview } from './overview.tsx';
 import { Prices } from './prices.tsx';
 import { Redeem } from './redeem.tsx';
 import { Share } from './share.tsx';
 import { TopUp } from './top-up/top-up.tsx';
 
-const pages = ['overview', 'top-up', 'share', 'redeem', 'prices'] as const;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'account'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
-  const page = pages.find((known) => known === place.segments[1]) ?? 'overview';
+  // The account of any wallet has a path of its own, which people hand to others.
+  const isAccount = place.segments[0] === 'account';
+  const page = isAccount ? 'account' : (pages.find((known) => known === place.segments[1]) ?? 'overview');
   const words = texts.wallet.tabs;
   const labels: Readonly<Record<Page, string>> = {
     overview: words.overview,
@@ -21,6 +24,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
     share: words.share,
     redeem: words.redeem,
     prices: words.prices,
+    account: words.account,
   };
   return (
     <Tabbed>
@@ -30,7 +34,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
         tabs={pages.map((id) => ({
           id,
           label: labels[id],
-          href: id === 'overview' ? '/wallet' : `/wallet/${id}`,
+          href: id === 'overview' ? '/wallet' : id === 'account' ? '/account' : `/wallet/${id}`,
         }))}
       />
       {page === 'overview' && <Overview />}
@@ -38,6 +42,7 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'share' && <Share />}
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
+      {page === 'account' && <AccountPage place={place} />}
     </Tabbed>
   );
 }

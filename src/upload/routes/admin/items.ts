@@ -9,8 +9,7 @@ import { uploadErrors } from '../../errors.ts';
 import { type ItemDeps, isItemList, listItems, reportItem } from '../../reports/items.ts';
 import type { Circumstances } from '../../reports/why.ts';
 
-export interface AdminItemsDeps extends Omit<ItemDeps, 'announcer'> {
-  readonly announcer: () => ItemDeps['announcer'];
+export interface AdminItemsDeps extends ItemDeps {
   readonly circumstances: () => Circumstances;
 }
 
@@ -44,8 +43,7 @@ export function adminItemsRoutes(app: App, deps: AdminItemsDeps): void {
     },
     async ({ params }): Promise<ItemReport> => {
       if (!isTxId(params.id)) throw uploadErrors.invalidId();
-      const known = { ...deps, announcer: deps.announcer() };
-      const report = await reportItem(known, params.id, deps.circumstances());
+      const report = await reportItem(deps, params.id, deps.circumstances());
       if (report === undefined) throw uploadErrors.unknownItem();
       return report;
     },

@@ -23,8 +23,11 @@ import { Quote } from './quote.tsx';
 
 const words = texts.wallet.topUp;
 
+/** Whose credits they are. */
+export type CreditedWallet = Pick<Wallet, 'address' | 'kind'>;
+
 type Props =
-  | { readonly of: Wallet; readonly gift?: never }
+  | { readonly of: CreditedWallet; readonly gift?: never }
   /** For an email address; nobody needs a wallet to give. */
   | { readonly gift: true; readonly of?: never };
 

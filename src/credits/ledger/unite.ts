@@ -1,0 +1,158 @@
+/**
+ * One wallet, one account. An address may be one of several forms of the same key (`wallets/address-forms.ts`): credits
+ * that came under another form, before it was known whose it is, are moved to the wallet's account once, and the form
+ * leads there from then on.
+ *
+ * A form is a row of its own in the accounts, with the account it leads to and nothing on it, so that whoever gives credits
+ * to it at the same moment waits for the same row. Entries stay where they were made; the move is two more of them.
+ */
+import { LRUCache } from 'lru-cache';
+import { changeOne } from '../../storage/sql/change-one.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { readText } from '../../storage/sql/typed-rows.ts';
+import { addressKind } from '../../wallets/address.ts';
+import { formsOfAddress } from '../../wallets/address-forms.ts';
+import { appendNew, insertAccount, lockAccounts, setBalance } from './accounts.ts';
+import { callBackFromItself, callBackLent } from './approvals.ts';
+
+export interface Forms {
+  /** What the account is called by. */
+  readonly account: string;
+  /** Every other text that is the same wallet. */
+  readonly others: readonly string[];
+}
+
+const KEPT = 50_000;
+const ACCOUNTS_AT_ONCE = 100;
+
+/** Unites the forms of wallets as they are seen, and remembers of which wallets that is done. */
+export class Uniting {
+  readonly #sql: Sql;
+  readonly #now: () => number;
+  /** By account, how many forms lead there: more may be learnt with the key. Forms are never taken back. */
+  readonly #done = new LRUCache<string, number>({ max: KEPT });
+
+  #hasUnitedStored = false;
+
+  constructor(sql: Sql, now: () => number) {
+    this.#sql = sql;
+    this.#now = now;
+  }
+
+  async unite(forms: Forms): Promise<void> {
+    const { account, others } = forms;
+    if ((this.#done.get(account) ?? 0) >= others.length) return;
+    const state = await stateOf(this.#sql, forms);
+    if (state === 'unknown') return;
+    if (state === 'apart') await this.#sql.transaction((tx) => unite(tx, forms, this.#now()));
+    this.#done.set(account, others.length);
+  }
+
+  /** As far as the address itself tells its other forms. */
+  async uniteAddress(address: string): Promise<void> {
+    if (!this.#done.has(address)) await this.unite({ account: address, others: formsOfAddress(address) });
+  }
+
+  /**
+   * All accounts whose addresses tell other forms that do not lead to them yet; answers how many there were. Those that are
+   * opened from now on have theirs, so that one pass is enough.
+   */
+  async uniteStored(): Promise<number> {
+    if (this.#hasUnitedStored) return 0;
+    let [count, last] = [0, ''];
+    for (;;) {
+      const rows = await this.#sql.all(
+        `SELECT address FROM credits_accounts AS one
+         WHERE address > ? AND same_as IS NULL
+           AND NOT EXISTS (SELECT 1 FROM credits_accounts WHERE same_as = one.address)
+         ORDER BY address LIMIT ${ACCOUNTS_AT_ONCE}`,
+        last,
+      );
+      const addresses = rows.map((row) => readText(row.address));
+      const wallets = addresses
+        .map((account) => ({ account, others: formsOfAddress(account) }))
+        .filter(({ others }) => others.length > 0);
+      if (wallets.length > 0) {
+        await this.#sql.transaction(async (tx) => {
+          for (const forms of wallets) await unite(tx, forms, this.#now());
+        });
+      }
+      count += wallets.length;
+      const end = addresses.at(-1);
+      if (end === undefined || addresses.length < ACCOUNTS_AT_ONCE) break;
+      last = end;
+    }
+    this.#hasUnitedStored = true;
+    return count;
+  }
+}
+
+/** `unknown`: the ledger has nothing under any of the forms. `apart`: it has, and not all lead to the account yet. */
+async function stateOf(
+  executor: SqlExecutor,
+  { account, others }: Forms,
+): Promise<'unknown' | 'apart' | 'united'> {
+  const places = others.map(() => '?').join(', ');
+  const row = await executor.get(
+    `SELECT (SELECT COUNT(*) FROM credits_accounts WHERE address IN (${places}) AND same_as = ?) AS known,
+       EXISTS (SELECT 1 FROM credits_accounts WHERE address IN (?, ${places}))
+         OR EXISTS (SELECT 1 FROM credits_approvals WHERE approved IN (${places}) AND status = 'active') AS used`,
+    ...others,
+    account,
+    account,
+    ...others,
+    ...others,
+  );
+  if (row?.used !== 1) return 'unknown';
+  return row.known === others.length ? 'united' : 'apart';
+}
+
+/** Makes every form lead to the account. What is on them is moved; what the wallet lent to itself comes back. */
+export async function unite(tx: SqlExecutor, { account, others }: Forms, now: number): Promise<void> {
+  if (others.length === 0) return;
+  const places = others.map(() => '?').join(', ');
+  // A form that others lead to, or an account that is a form itself, is another wallet's: nothing is done.
+  const foreign = await tx.get(
+    `SELECT address FROM credits_accounts WHERE same_as IN (${places}) OR (address = ? AND same_as IS NOT NULL)`,
+    ...others,
+    account,
+  );
+  if (foreign !== undefined) return;
+  for (const form of [...others].sort()) await insertAccount(tx, form, addressKind(form) ?? '', now);
+  const apart = await tx.all(
+    `SELECT address FROM credits_accounts WHERE address IN (${places}) AND same_as IS NULL`,
+    ...others,
+  );
+  const locked = await lockAccounts(tx, [account, ...apart.map((row) => readText(row.address))]);
+  for (const form of others) {
+    const balance = locked.get(form);
+    if (balance === undefined) continue;
+    if (balance !== 0n) await move(tx, form, account, balance, now);
+    await changeOne(
+      tx,
+      "UPDATE credits_accounts SET same_as = ?, balance = '0' WHERE address = ? AND same_as IS NULL",
+      account,
+      form,
+    );
+    await tx.run('UPDATE credits_approvals SET payer = ? WHERE payer = ?', account, form);
+    await settleLoans(tx, account, form, now);
+  }
+}
+
+async function move(tx: SqlExecutor, form: string, account: string, amount: bigint, now: number) {
+  await insertAccount(tx, account, addressKind(account) ?? '', now);
+  const before = (await lockAccounts(tx, [account])).get(account);
+  if (before === undefined) throw new Error(`the account of ${account} is gone`);
+  const entry = { reason: 'account_united', changeId: form } as const;
+  await appendNew(tx, { ...entry, account: form, amount: -amount, line: 0 }, now);
+  await appendNew(tx, { ...entry, account, amount, line: 1 }, now);
+  await setBalance(tx, account, before + amount);
+}
+
+/** What it lent to its own other form comes back; and where it owes now, what it lent to others. */
+async function settleLoans(tx: SqlExecutor, account: string, form: string, now: number): Promise<void> {
+  const balance = (await lockAccounts(tx, [account])).get(account);
+  if (balance === undefined) return;
+  const after = await callBackFromItself(tx, account, balance, form, now);
+  if (after < 0n) await callBackLent(tx, account, after, form, now);
+}

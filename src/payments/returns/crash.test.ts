@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { it } from 'node:test';
+import pg from 'pg';
+import { durableBank } from '../../../test/support/returns-bank.ts';
+import { testDatabaseUrl } from '../../config/testing.ts';
+import { createCredits } from '../../credits/ledger/ledger.ts';
+import { assertSound } from '../../credits/ledger/testing.ts';
+import { silentLog } from '../../kernel/testing.ts';
+import { openDatabase } from '../../storage/sql/open.ts';
+import { checkReturns } from './check.ts';
+import { createCreditReturns } from './credit-returns.ts';
+import { dayMs, returnsTestMigrations, testRules } from './testing.ts';
+
+const ROUNDS = 3;
+
+/** Runs the child until it has acknowledged so many returns, kills it, answers all it acknowledged. */
+async function killedAfter(count: number, args: string[]): Promise<string[]> {
+  const script = join(import.meta.dirname, '../../../test/support/returns-process.ts');
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const lines: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    lines.push(line);
+    if (lines.length === count) child.kill('SIGKILL');
+  }
+  if (child.exitCode === null && child.signalCode === null) {
+    await new Promise((done) => child.once('exit', done));
+  }
+  assert.equal(child.signalCode, 'SIGKILL', 'the child ended by itself');
+  return lines;
+}
+
+/** Finishes what the killed process left, and asserts that each return was sent exactly once. */
+async function finish(databaseUrl: string | undefined, folder: string, name: string, acknowledged: string[]) {
+  const sql = await openDatabase({ databaseUrl, dataDir: folder, name, migrations: returnsTestMigrations });
+  const bank = await durableBank(join(folder, 'bank.db'));
+  try {
+    const credits = createCredits({ sql });
+    await assertSound(credits);
+    assert.deepEqual(await checkReturns(sql), []);
+    // Whatever the killed process had a lease on is free by then.
+    const now = () => Date.now() + dayMs;
+    const returns = createCreditReturns(testRules, { sql, credits, log: silentLog, ways: bank.ways, now });
+    const open = async () =>
+      (await sql.all("SELECT id FROM payment_returns WHERE state IN ('due', 'sent')")).length;
+    while ((await open()) > 0) {
+      returns.start();
+      await returns.settled();
+      await returns.stop();
+    }
+    const rows = await sql.all<{ id: string; state: string; amount: string }>(
+      'SELECT id, state, amount FROM payment_returns',
+    );
+    const arrived = await bank.transfers();
+    const sorted = (list: { id: string; amount: string }[]) =>
+      list.map(({ id, amount }) => `${id} ${amount}`).sort();
+    assert.ok(rows.every(({ state }) => state === 'confirmed'));
+    assert.deepEqual(
+      sorted(arrived.map(({ return_id: id, amount }) => ({ id, amount }))),
+      sorted(rows.map(({ id, amount }) => ({ id, amount: String(amount) }))),
+    );
+    const known = new Set(rows.map(({ id }) => id));
+    assert.ok(acknowledged.every((id) => known.has(id)));
+    await assertSound(credits);
+    assert.deepEqual(await checkReturns(sql), []);
+  } finally {
+    await sql.close();
+    await bank.close();
+  }
+}
+
+async function survivesKills(databaseUrl: string | undefined, folder: string, name: string): Promise<void> {
+  const acknowledged: string[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const args = [databaseUrl ?? '-', folder, name, String(round)];
+    acknowledged.push(...(await killedAfter(40 + 17 * round, args)));
+    await finish(databaseUrl, folder, name, acknowledged);
+  }
+}
+
+it('sends every return exactly once over kills at any moment, on SQLite', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-returns-'));
+  try {
+    await survivesKills(undefined, folder, 'ledger');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const url = testDatabaseUrl();
+it('sends every return exactly once over kills at any moment, on PostgreSQL', {
+  skip: url === undefined && 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-returns-'));
+  const name = `returns_${process.pid}`;
+  try {
+    await survivesKills(url, folder, name);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query(`DROP SCHEMA IF EXISTS "${name}" CASCADE`);
+    await client.end();
+  }
+});

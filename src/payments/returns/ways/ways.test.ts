@@ -1,0 +1,153 @@
+/** Each way back on the local network's own ledgers: what is signed arrives once, also when it is sent again. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it, test } from 'node:test';
+import { startLocalArweave, TestWallet } from '../../../../test/support/local-arweave.ts';
+import { winc } from '../../../credits/credits.ts';
+import { namePrograms } from '../../../formats/solana/programs.ts';
+import { TestLedger, wallet } from '../../../localnet/solana/testing.ts';
+import { startFacilitator } from '../../../localnet/x402/testing.ts';
+import { evmCallErrors, JsonRpcPool, solanaCallErrors } from '../../../outside/json-rpc.ts';
+import { signEd25519 } from '../../../wallets/solana/ed25519.ts';
+import { testArweaveKey } from '../../../wallets/testing/keys.ts';
+import { evmReader } from '../../chain/evm.ts';
+import { solanaReader, tokenReader } from '../../chain/solana.ts';
+import { CannotSend, type CreditReturn, type SentReturn, type WayBack } from '../returns.ts';
+import { arweaveWay } from './arweave.ts';
+import { evmWay } from './evm.ts';
+import { solanaWay } from './solana.ts';
+import { parseEvmKey } from './ways.ts';
+
+const order = (recipient: string, amount: bigint, id = 'one'): CreditReturn => ({
+  ...{ id, address: 'anna', addressType: 'arweave', kind: 'chain', payment: 'payment', quoteId: undefined },
+  ...{ chain: 'test', token: 'test', winc: winc(1n), amount, recipient, state: 'due', reference: undefined },
+  ...{ reason: undefined, createdAt: 0, changedAt: 0 },
+});
+
+async function prepared(way: WayBack, made: CreditReturn): Promise<SentReturn> {
+  const transfer = await way.prepare(made);
+  assert.ok(transfer !== undefined);
+  return { ...made, state: 'sent', ...transfer };
+}
+
+test('AR goes back by a transaction that is good for fifty blocks', async () => {
+  await using node = await startLocalArweave();
+  const { client } = node;
+  const to = new TestWallet().address;
+  const way = arweaveWay({ nodes: [client.url], key: testArweaveKey, minConfirmations: 2 });
+  await assert.rejects(way.prepare(order(to, 5_000n)), (error) => error instanceof CannotSend);
+  await client.text(`/mint/${testArweaveKey.address}/10000000000000`);
+  const sent = await prepared(way, order(to, 5_000n));
+  assert.equal((await way.deliver(sent)).state, 'waiting');
+  assert.equal((await way.deliver(sent)).state, 'waiting');
+  await client.text('/mine/1');
+  assert.equal((await way.deliver(sent)).state, 'waiting');
+  await client.text('/mine/1');
+  assert.equal((await way.deliver(sent)).state, 'confirmed');
+  assert.equal(await client.text(`/wallet/${to}/balance`), '5000');
+  // One that was never sent, and whose time is over.
+  const late = await prepared(way, order(to, 7_000n, 'two'));
+  await client.text('/mine/80');
+  assert.equal((await way.deliver(late)).state, 'void');
+  assert.equal(await client.text(`/wallet/${to}/balance`), '5000');
+  await way.close?.();
+});
+
+describe('on Solana', () => {
+  const service = wallet('service');
+  const payer = wallet('payer');
+  const { mint } = namePrograms.mainnet;
+  const key = {
+    address: service.address,
+    sign: (message: Uint8Array) => signEd25519(service.privateKey, message),
+  };
+  let ledger: TestLedger;
+  let endpoints: JsonRpcPool;
+  before(async () => {
+    ledger = await TestLedger.start();
+    await ledger.rpc('requestAirdrop', payer.address, 5_000_000_000);
+    await ledger.local.fund(service.address);
+    endpoints = new JsonRpcPool({
+      urls: [ledger.local.url],
+      timeoutMs: 60_000,
+      callErrors: solanaCallErrors,
+    });
+  });
+  after(async () => {
+    await endpoints.close();
+    await ledger.stop();
+  });
+
+  /** Delivers until it is final, whatever number of times that takes. */
+  async function finish(way: WayBack, sent: SentReturn): Promise<void> {
+    for (let turn = 0; turn < 5; turn += 1) {
+      const { state } = await way.deliver(sent);
+      if (state === 'confirmed') return;
+      ledger.skip(40);
+    }
+    assert.fail('it does not become final');
+  }
+
+  it('lamports go back to who sent them', async () => {
+    const way = solanaWay({ endpoints, key });
+    const before = ledger.balance(payer);
+    const sent = await prepared(way, order(payer.address, 1_500_000n));
+    await finish(way, sent);
+    assert.equal(ledger.balance(payer), before + 1_500_000n);
+    const found = await solanaReader(endpoints, payer.address).read(sent.reference ?? '');
+    assert.ok('transfer' in found);
+    assert.deepEqual([found.state, found.transfer.quantity], ['confirmed', 1_500_000n]);
+    await assert.rejects(
+      way.prepare(order(payer.address, 10n ** 18n)),
+      (error) => error instanceof CannotSend,
+    );
+  });
+
+  it('tokens go to the account of who sent them, which is opened if need be', async () => {
+    const way = solanaWay({ endpoints, key, mint });
+    const sent = await prepared(way, order(payer.address, 2_000_000n, 'three'));
+    await finish(way, sent);
+    const found = await tokenReader(endpoints, payer.address, mint).read(sent.reference ?? '');
+    assert.ok('transfer' in found);
+    const { sender, recipient, quantity } = found.transfer;
+    assert.deepEqual([sender, recipient, quantity], [service.address, payer.address, 2_000_000n]);
+  });
+
+  it('what was not sent in its time never will be', async () => {
+    const way = solanaWay({ endpoints, key });
+    const sent = await prepared(way, order(payer.address, 3n, 'four'));
+    ledger.skip(400);
+    assert.equal((await way.deliver(sent)).state, 'void');
+  });
+});
+
+test('dollars of x402 go back by a transaction of the address that was paid', async (t) => {
+  const { facilitator, mint, balance } = await startFacilitator(t);
+  const payer = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
+  const contract = '0x036CbD53842c5426634e7929541eC2318f3dCF7e';
+  const endpoints = new JsonRpcPool({
+    ...{ urls: [facilitator.rpcUrls['eip155:84532'] ?? ''], timeoutMs: 60_000, callErrors: evmCallErrors },
+  });
+  t.after(() => endpoints.close());
+  const key = parseEvmKey(facilitator.payeeKey);
+  assert.equal(key.address, facilitator.payTo);
+  const way = evmWay({ endpoints, chain: 'eip155:84532', key, minConfirmations: 1, contract });
+  await assert.rejects(way.prepare(order(payer, 400n)), (error) => error instanceof CannotSend);
+  await mint(key.address, 1_000n);
+  const sent = await prepared(way, order(payer, 400n));
+  // Two with the same number: only one of them can be, and the other is proven void.
+  const rival = await prepared(way, order(payer, 500n, 'rival'));
+  assert.equal((await way.deliver(sent)).state, 'waiting');
+  assert.equal((await way.deliver(sent)).state, 'confirmed');
+  assert.equal((await way.deliver(rival)).state, 'waiting');
+  const next = await prepared(way, order(payer, 100n, 'next'));
+  await way.deliver(next);
+  assert.equal((await way.deliver(rival)).state, 'void');
+  assert.equal(await balance(payer), '500');
+  const reader = evmReader({ endpoints, minConfirmations: 1, erc20: { contract, wallet: payer } });
+  const found = await reader.read(sent.reference ?? '');
+  assert.ok('transfer' in found);
+  assert.deepEqual(
+    [found.state, found.transfer.sender, found.transfer.quantity],
+    ['confirmed', key.address, 400n],
+  );
+});
