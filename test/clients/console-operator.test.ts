@@ -80,7 +80,7 @@ describe('the operator', { skip: noChromium }, () => {
       ['Overview', 'No problems.'],
       ['Traffic', 'Requests per second'],
       ['Process', 'Event loop delay'],
-      ['Import', 'Bundles that could not be read'],
+      ['Import', 'Heights looked at'],
       ['Bundler', 'Why is an upload not permanent yet?'],
       ['Ledger', 'Is the ledger right?'],
       ['Names', 'No name action is open'],
