@@ -19,7 +19,6 @@ interface Found {
   readonly winc?: string;
   readonly amount?: string;
   readonly currency?: string;
-  readonly amount?: string;
   readonly sender?: string | null;
   readonly address?: string | null;
 }
