@@ -8,7 +8,11 @@ import { ServiceClient } from './service-client.ts';
 
 export interface AdminClient {
   /** Throws what the service refused, in its own words. */
-  call(method: 'GET' | 'POST' | 'PUT', path: string, body?: object): Promise<Record<string, unknown>>;
+  call(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: object,
+  ): Promise<Record<string, unknown>>;
 }
 
 /** What a service refused; the words are its own. */

@@ -88,6 +88,14 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Let a model store, read and name things, within a spending limit (Model Context Protocol)',
     load: async () => (await import('./commands/mcp.ts')).mcp,
   },
+  events: {
+    summary: 'Follow blocks, transactions, items, or what happens to a wallet, as it happens',
+    load: async () => (await import('./commands/events.ts')).events,
+  },
+  hook: {
+    summary: 'Have events posted to an address: make, watch and mend webhooks',
+    load: async () => (await import('./commands/hook.ts')).hook,
+  },
   ledger: {
     summary: 'Check that the credit ledger adds up, look at a wallet, give credits',
     load: async () => (await import('./commands/ledger.ts')).ledger,

@@ -3,6 +3,7 @@ import { arweave } from './variables/arweave.ts';
 import { card } from './variables/card.ts';
 import { webConsole } from './variables/console.ts';
 import { content } from './variables/content.ts';
+import { events } from './variables/events.ts';
 import { fork } from './variables/fork.ts';
 import { gateway } from './variables/gateway.ts';
 import { general, ports } from './variables/general.ts';
@@ -33,6 +34,7 @@ export const groups = {
   'Gateway content': content,
   'Gateway operator': operator,
   'Published indexes': indexes,
+  Events: events,
   Router: router,
   Console: webConsole,
   Traces: tracing,
@@ -54,6 +56,7 @@ export const variables = {
   ...content,
   ...operator,
   ...indexes,
+  ...events,
   ...router,
   ...webConsole,
   ...tracing,

@@ -317,6 +317,11 @@ export interface Credits extends CreditChanges {
   /** Ends what has expired, at most `limit` approvals; answers how many. Reads and spending do it too. */
   expireApprovals(limit?: number): Promise<number>;
 
+  /** Below what balance a wallet is told, and whether it chose that; 0 is never. */
+  notice(address: string): Promise<{ readonly winc: Winc; readonly own: boolean }>;
+  /** Null: as the service has it for everybody. False when the wallet has no account. */
+  setNotice(address: string, amount: bigint | null): Promise<boolean>;
+
   /** Every entry of a wallet, newest first. */
   entries(account: string, page: PageRequest): Promise<Page<Entry>>;
   /** Top-ups credited to a wallet, newest first. */

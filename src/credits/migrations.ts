@@ -90,6 +90,11 @@ export const creditsMigrations: readonly Migration[] = [
     id: 'credits-007-excess',
     up: `CREATE INDEX credits_entries_excess ON credits_entries (account, sequence) WHERE reason = 'arns_excess_payment';`,
   },
+  {
+    // Below what balance a wallet wants to be told; null: as the service has it for everybody, 0: never.
+    id: 'credits-008-notices',
+    up: 'ALTER TABLE credits_accounts ADD COLUMN notice_winc AMOUNT',
+  },
   ...signatureMigrations,
   ...eventMigrations,
 ];

@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { forEachEngine } from '../storage/sql/testing.ts';
 import { appendEvents, EventLog } from './event-log.ts';
 import { cursorText, parseCursor } from './feed.ts';
+import { forgetEvents } from './forget-events.ts';
 import { eventMigrations } from './migrations.ts';
 
 const event = (subject: string, text: string) => ({ topic: 'test', subject, body: Buffer.from(text) });
@@ -35,6 +36,28 @@ forEachEngine((engine, open) => {
     assert.deepEqual([await log.prune(10), await log.prune(11), await log.pruned()], [0, 2, 2]);
     await sql.transaction((tx) => appendEvents(tx, [event('', '3')], 20));
     assert.deepEqual([await log.number(), await log.newest(), (await log.read(0)).length], [3, 3, 1]);
+  });
+
+  it('a process that only appends keeps the log within its bounds', async () => {
+    const sql = await open(eventMigrations);
+    const log = new EventLog(sql);
+    const config = { EVENTS_RETENTION_HOURS: 1, EVENTS_MAX_ROWS: 2 };
+    await forgetEvents(log, config, 0);
+    const append = (at: number, ...texts: string[]) =>
+      sql.transaction((tx) =>
+        appendEvents(
+          tx,
+          texts.map((text) => event('', text)),
+          at,
+        ),
+      );
+    await append(0, 'old');
+    await append(3_600_000, '1', '2', '3');
+    await forgetEvents(log, config, 3_600_001);
+    assert.deepEqual(
+      (await log.read(0)).map(({ body }) => body.toString()),
+      ['2', '3'],
+    );
   });
 
   it('a row that commits late is told after those that were numbered before it, and never passed over', async (t) => {

@@ -40,6 +40,15 @@ export async function appendEvents(
   }
 }
 
+/** Drops everything, where what it tells of is gone. Numbers go on where they were, and nobody has missed anything. */
+export async function forgetEvents(tx: SqlExecutor): Promise<void> {
+  await tx.run('DELETE FROM event_log');
+  await tx.run(
+    `UPDATE event_state SET value = (SELECT s.value FROM event_state s WHERE s.name = 'numbered')
+     WHERE name = 'pruned'`,
+  );
+}
+
 interface LogRow {
   readonly seq: number;
   readonly topic: string;
@@ -57,6 +66,9 @@ export class EventLog {
 
   /** Gives committed rows their numbers; answers the newest number. Processes do it one after the other. */
   async number(): Promise<number> {
+    // Most of the time there is nothing to do: no transaction for that.
+    const unnumbered = await this.#sql.get('SELECT 1 AS one FROM event_log WHERE seq IS NULL LIMIT 1');
+    if (unnumbered === undefined) return this.newest();
     for (;;) {
       const { newest, more } = await this.#sql.transaction((tx) => numberBatch(tx));
       if (!more) return newest;
@@ -96,16 +108,21 @@ export class EventLog {
     return rows.map(({ made_at: madeAt, ...row }) => ({ ...row, madeAt }));
   }
 
-  /** Removes rows made before a time, up to a number that every durable reader has passed; answers how many. */
-  async prune(beforeMs: number): Promise<number> {
+  /**
+   * Removes the oldest rows: those made before a time, and those beyond the newest `keep`. Answers how many; there may be
+   * more to remove while it is not 0.
+   */
+  async prune(beforeMs: number, keep: number = Number.MAX_SAFE_INTEGER): Promise<number> {
     return this.#sql.transaction(async (tx) => {
-      const last = await tx.get<{ seq: number | null }>(
-        `SELECT max(seq) AS seq FROM (SELECT seq FROM event_log WHERE seq IS NOT NULL AND made_at < ?
-           ORDER BY seq LIMIT ?) AS old`,
-        beforeMs,
+      const oldest = await tx.all<{ seq: number; made_at: number }>(
+        'SELECT seq, made_at FROM event_log WHERE seq IS NOT NULL ORDER BY seq LIMIT ?',
         batch,
       );
-      if (last?.seq === null || last === undefined) return 0;
+      const surplus = (await stateOf(tx, 'numbered')) - keep;
+      // Made in about this order: what is in front of the first that stays is removed.
+      const stays = oldest.findIndex(({ seq, made_at }) => made_at >= beforeMs && seq > surplus);
+      const last = (stays === -1 ? oldest : oldest.slice(0, stays)).at(-1);
+      if (last === undefined) return 0;
       await tx.run(
         "UPDATE event_state SET value = ? WHERE name = 'pruned' AND value < ?",
         last.seq,
@@ -134,7 +151,7 @@ async function numberBatch(tx: SqlExecutor): Promise<{ newest: number; more: boo
   return { newest: newest + numbered, more: numbered === batch };
 }
 
-async function stateOf(sql: Sql, name: 'numbered' | 'pruned'): Promise<number> {
+async function stateOf(sql: SqlExecutor, name: 'numbered' | 'pruned'): Promise<number> {
   const row = await sql.get<{ value: number }>('SELECT value FROM event_state WHERE name = ?', name);
   return row?.value ?? 0;
 }

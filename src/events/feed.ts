@@ -28,6 +28,8 @@ export interface EventSource<E extends FeedEvent, Q extends FeedQuery> {
 export interface FeedQuery {
   /** Only rows of this wallet are looked at. */
   readonly subject?: string;
+  /** Queries that say the same have the same key: an event is then matched once for all of their readers. */
+  readonly key?: string;
 }
 
 /** A query that cannot be read, in words for who sent it. */
@@ -35,7 +37,7 @@ export class BadQuery extends Error {
   override readonly name = 'BadQuery';
 }
 
-/** Where a reader is: after this row, or, with `index`, after that many events of the row that follows `seq`. */
+/** Where a reader is: after all of a row, or after so many of its events. */
 export interface Cursor {
   readonly seq: number;
   /** Events of row `seq` that were told; undefined: all of them. */
@@ -52,4 +54,31 @@ export function parseCursor(text: string): Cursor | undefined {
   if (match === null) return undefined;
   const seq = Number(match[1]);
   return match[2] === undefined ? { seq } : { seq, told: Number(match[2]) };
+}
+
+/** The order in which events are told. */
+export function isAfter(a: Cursor, b: Cursor): boolean {
+  if (a.seq !== b.seq) return a.seq > b.seq;
+  return (a.told ?? Number.POSITIVE_INFINITY) > (b.told ?? Number.POSITIVE_INFINITY);
+}
+
+/** An event with its place: a reader that was told it goes on from there. */
+export interface Told<E extends FeedEvent = FeedEvent> {
+  readonly cursor: Cursor;
+  readonly event: E;
+}
+
+/** Events between two places that are no longer in the log. */
+export interface Gap {
+  readonly from: Cursor;
+  readonly to: Cursor;
+}
+
+/** An event as it goes out, whichever way. Its id is its place, and never changes. */
+export function eventJson({ cursor, event: { type, time, data } }: Told) {
+  return { id: cursorText(cursor), type, time, data };
+}
+
+export function gapJson({ from, to }: Gap) {
+  return { from: cursorText(from), to: cursorText(to) };
 }

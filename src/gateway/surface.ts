@@ -1,6 +1,7 @@
 /** The gateway as a surface: what it is made of, wired in the order in which one needs the other. */
 import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
+import { createEvents } from '../events/part.ts';
 import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
@@ -23,6 +24,8 @@ import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
+import { createEventRoutes } from './events/part.ts';
+import { chainSource } from './events/source.ts';
 import { readFilters } from './filters/configured.ts';
 import { canonicalFilter, type Filters } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
@@ -72,6 +75,8 @@ export interface Gateway extends SurfaceParts {
   readonly takeIn: GatewaySurface['takeIn'];
 }
 
+/** Beside those of followers of events. */
+const usualConnections = 16_384;
 /** How often another process's imports are noticed. */
 const refreshIntervalMs = 1_000;
 
@@ -143,7 +148,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const { log, sharePort = false } = deps;
   const fork = deps.fork?.chain;
   const metrics = new Metrics();
-  const index = new SqlGatewayIndex(sql);
+  const index: SqlGatewayIndex = new SqlGatewayIndex(sql, undefined, () => events.feed.wake());
+  const events = createEvents({ config, sql, source: chainSource(index), log, metrics });
   const nodes = new NodePool({
     urls: deps.nodeUrls,
     log,
@@ -194,6 +200,13 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     readPart: (id, part) => readPart(bytes, id, part),
     indexProblems: () => indexes.problems(),
     indexesState: () => indexes.state(),
+    eventFigures: () => {
+      const { held, failing, behind } = events.hooks.deliverer.figures;
+      return {
+        eventReaders: events.limits.count,
+        ...{ webhooks: held, webhooksFailing: failing, webhooksBehind: behind },
+      };
+    },
   });
   const { blocklist, followers } = admin;
   const contentPart = createContentPart({ config, content, blocklist, meter });
@@ -222,7 +235,9 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     },
     ...(config.WORLD === 'local' ? [createOneChainPart(index, nodes, log)] : []),
     createChainReadsPart({ ...common, meter, blocklist, bytes, contentHash, keepInline, fork }),
-    createGraphqlPart({ ...common, meter, completeness, fork }),
+    ...events.parts,
+    createEventRoutes({ config, events }),
+    createGraphqlPart({ ...common, meter, completeness, fork, events }),
     writers,
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
@@ -242,6 +257,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     portVariable: 'GATEWAY_PORT',
     tls: tlsKeysOf(config),
     sharePort,
+    // Who follows events holds a connection for as long as it likes.
+    maxConnections: usualConnections + config.EVENTS_MAX_READERS,
     log,
     metrics,
     refusal: refuseAsText,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { at, NamesBench, namesLedgerMigrations, text } from '../../test/support/names-bench.ts';
+import { toldWallets } from '../events/testing-wallets.ts';
 import { wallet } from '../localnet/solana/testing.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 
@@ -52,6 +53,35 @@ forEachEngine((_engine, open) => {
       const names = await bench.get(`/arns/my-names/${owner.address}`);
       assert.match(JSON.stringify(names.body), /"engine-name"/);
       assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+      const told = async (address: string) =>
+        (await toldWallets(bench.sql, address))
+          .filter(({ type }) => type.startsWith('name.'))
+          .map(({ type, data }) => [type, data.action, data.name ?? data.undername]);
+      const done = [
+        ['name.bought', 'buy-name', 'engine-name'],
+        ['name.changed', 'set-record', 'docs'],
+        ['name.changed', 'extend-lease', 'engine-name'],
+      ];
+      const failed = ['name.failed', 'buy-name', 'never-signed'];
+      assert.deepEqual(await told(payer.address), [
+        ...done,
+        failed,
+        failed,
+        ['name.failed', 'buy-name', long.name],
+      ]);
+      assert.deepEqual(
+        await told(owner.address),
+        [done[0], done[1], failed, failed],
+        'others pay for a name',
+      );
+      const spent = (await toldWallets(bench.sql, payer.address)).filter(({ type }) =>
+        type.startsWith('credits.'),
+      );
+      const sum = spent.reduce(
+        (rest, { type, data }) => rest + BigInt(String(data.winc)) * (type === 'credits.spent' ? -1n : 1n),
+        0n,
+      );
+      assert.equal(sum, await bench.balance(payer), 'what was told adds up to the balance');
     } finally {
       await bench.stop();
     }

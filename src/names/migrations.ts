@@ -143,4 +143,21 @@ CREATE TABLE arns_payer (payer TEXT PRIMARY KEY);
 ALTER TABLE arns_action ADD COLUMN owner_first BIGINT NOT NULL DEFAULT 0;
 `,
   },
+  {
+    // Names bought here, whose owners are told before their leases end: how it stood when the chain was last asked, the
+    // step that was told last, and when to look again.
+    id: 'names-008-leases',
+    up: `
+CREATE TABLE arns_leases (
+  name TEXT PRIMARY KEY,
+  ant_id TEXT,
+  owner TEXT,
+  ends_at BIGINT,
+  step BIGINT NOT NULL,
+  look_at BIGINT NOT NULL
+);
+CREATE INDEX arns_leases_due ON arns_leases (look_at);
+INSERT INTO arns_leases (name, step, look_at) SELECT DISTINCT name, 0, 0 FROM arns_receipt;
+`,
+  },
 ];

@@ -2,6 +2,7 @@
 import type { Credits } from '../credits/credits.ts';
 import type { TopUpPage } from '../credits/lack.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
+import { createJob } from '../kernel/background/job.ts';
 import { WakeableTask } from '../kernel/background/wakeable-task.ts';
 import type { App } from '../kernel/http/app.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -23,6 +24,7 @@ import { ChangedNames, type NameListener } from './changes.ts';
 import { translateError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
+import { tellLapsing } from './notices/leases.ts';
 import { NamePrices } from './prices/prices.ts';
 import { adminActionsRoute } from './routes/admin-actions.ts';
 import { arnsActionRoutes } from './routes/arns-actions.ts';
@@ -72,6 +74,7 @@ export interface Names
 }
 
 const defaultDeliveryTimeoutMs = 20_000;
+const LEASE_NOTICES_EVERY_MS = 60_000;
 
 export function createNames(config: NamesConfig, deps: NamesDeps): Names {
   const { log, sql, pricing, chain, registry, key, now = Date.now } = deps;
@@ -159,7 +162,7 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     name: 'names',
     routes: (scope) => void scope.register(async (app: App) => addRoutes(app, context)),
     adminRoutes: (app) => adminActionsRoute(app, sql, now),
-    jobs: [reconciling],
+    jobs: [reconciling, ...(actions === undefined ? [] : [leaseNotices(actions)])],
     async start() {
       background.run(() => logFunds(deps));
     },
@@ -175,6 +178,15 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
     },
   };
 }
+
+/** Tells owners of leases that end soon. */
+const leaseNotices = (context: ActionContext) =>
+  createJob({
+    name: 'tell of leases that end',
+    everyMs: LEASE_NOTICES_EVERY_MS,
+    log: context.log,
+    run: () => tellLapsing({ ...context, service: context.key.address }),
+  });
 
 function addRoutes(app: App, context: NamesContext): void {
   app.setErrorHandler((error) => {

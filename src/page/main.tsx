@@ -1,6 +1,7 @@
 import './style/main.css';
 import './wallet/wallet-parts.css';
 import './views/home/home.css';
+import './views/hooks/hooks.css';
 import './views/explorer/explorer.css';
 import './views/wallet/wallet.css';
 import './views/names/names.css';

@@ -18,7 +18,7 @@ export const neverCache = 'no-store';
 
 /** Browsers may read the protocols' headers only where they are named. */
 export const paymentCors = {
-  methods: ['GET', 'POST', 'OPTIONS'],
+  methods: ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'],
   exposeHeaders: [
     'authorization',
     'x-payment-response',

@@ -2,6 +2,12 @@
 import { HttpError } from '../kernel/errors.ts';
 
 export const invalidSignature = () => new HttpError(403, 'Invalid signature or missing required headers');
+export const nonceNotUuid = () => new HttpError(403, 'The nonce of a signature that acts must be a UUID');
+export const signatureForAnotherService = () =>
+  new HttpError(403, 'The signature is for another service (x-service-address)');
+export const signatureNotForRequest = () =>
+  new HttpError(403, 'The signature does not cover this request and its body');
+export const signatureUsed = () => new HttpError(403, 'The signature was used before');
 export const userNotFound = () => new HttpError(404, 'User Not Found');
 
 export const invalidByteCount = () => new HttpError(400, 'Invalid byte count');
@@ -27,6 +33,9 @@ export const malformedApprovalQuery = (...names: string[]) =>
 export const invalidPayingAddress = () => new HttpError(400, 'Invalid paying address!');
 export const invalidApprovedAddress = () => new HttpError(400, 'Invalid approved address');
 
+export const invalidNotice = () =>
+  new HttpError(400, 'Invalid winc: must be an amount as decimal digits, or null');
+export const invalidEventQuery = (why: string) => new HttpError(400, why);
 export const invalidLimit = () => new HttpError(400, 'Invalid limit: must be an integer from 1 to 100');
 export const invalidDays = () => new HttpError(400, 'Invalid days: must be an integer from 1 to 366');
 export const invalidCursor = () => new HttpError(400, 'Invalid cursor');
@@ -74,13 +83,11 @@ export const providerUnavailable = (cause: unknown) =>
 export const cardsDisabled = () => new HttpError(503, 'Fiat (Stripe) payments are disabled');
 export const webhookRefused = (cause: unknown) => new HttpError(400, 'Webhook Error!', { cause });
 
-export const signatureForAnotherService = () => new HttpError(401, 'The signature is for another service');
 export const signatureMustCover = () =>
   new HttpError(
-    401,
+    403,
     'The signature must name this service (x-service-address), cover the request, and have a UUID as its nonce',
   );
-export const signatureUsed = () => new HttpError(401, 'The signature was used before');
 export const invalidReturnAmount = () =>
   new HttpError(400, 'Invalid amount - must be winc, a whole number above 0');
 const returnStatuses = { off: 403, unknown: 404, 'not-returnable': 409, amount: 400 } as const;

@@ -35,6 +35,7 @@ import { type ChainPart, createChainPart } from './chain/part.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
 import { tokenNotSupported } from './errors.ts';
+import { createWalletEvents } from './events/part.ts';
 import type { Gifts } from './gifts.ts';
 import { type PaymentMetrics, paymentMetrics } from './metrics.ts';
 import { createReturnsPart, returnMetrics } from './returns/part.ts';
@@ -89,6 +90,7 @@ export interface PaymentDeps {
 }
 
 const BODY_LIMIT = 1024 * 1024;
+const CONNECTIONS = 16_384;
 const EXPIRE_APPROVALS_EVERY_MS = 60_000;
 /** The first run is the one that matters. */
 const UNITE_EVERY_MS = 60_000;
@@ -105,6 +107,7 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
     const parts: Part[] = [
       ...[chain, ...(deps.parts ?? []), ...returnsParts(config, deps, tokens, metrics)],
       ledgerPart(config, deps, books, counters),
+      ...createWalletEvents(config, { ...deps, metrics }),
     ];
     const { routes: adminRoutes, ...admin } = createAdmin({
       ...{ surface: 'payment', version: deps.version, config, key: deps.adminKey, log: deps.log },
@@ -237,6 +240,8 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
     log: deps.log,
     metrics,
     bodyLimit: BODY_LIMIT,
+    // Each reader of events keeps a connection; the others have theirs beside them.
+    maxConnections: CONNECTIONS + config.EVENTS_MAX_READERS,
     trustedProxies: config.TRUSTED_PROXIES,
     cors: paymentCors,
     admit: signatures.admit,

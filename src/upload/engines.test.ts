@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../test/support/seeded-random.ts';
+import { winc } from '../credits/credits.ts';
+import { toldWallets } from '../events/testing-wallets.ts';
 import { Lease, LostLease } from '../storage/sql/lease.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { forEachEngine } from '../storage/sql/testing.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../wallets/testing/keys.ts';
-import { deleteLocalCopies, dropBundle, makePermanent } from './bundler/endings.ts';
+import { deleteLocalCopies, dropBundle, makePermanent, markPosted } from './bundler/endings.ts';
 import { planBundle } from './bundler/plan.ts';
 import { deleteUnused, noteBlobs, useNoted } from './items/blob-uses.ts';
 import { findItem, type StoredItem } from './items/item-rows.ts';
@@ -170,6 +172,79 @@ describe('the tables of the upload surface', () => {
       assert.equal(await deleteUnused(sql, upload.blobs, upload.clock + 300_000, 10), 0, 'not at once');
       assert.equal(await deleteUnused(sql, upload.blobs, hourLater, 10), 1);
       assert.equal((await upload.counts()).upload_blobs, 0);
+      await upload.close();
+    });
+
+    it('tell wallets what becomes of their items, each step once', async () => {
+      const { sql, upload } = await start();
+      const friend = solanaSigner(ed25519TestKey('friend of engines'));
+      const borrower = itemOwner(4, friend.owner).wallet.address;
+      const loan = { id: 'loan', payer: address, approved: borrower, amount: winc(1_000_000n) };
+      await upload.credits.approve(loan);
+      const items = await Promise.all([
+        signItem({ data: random.bytes(50) }, signer),
+        signItem({ data: random.bytes(60) }, signer),
+        signItem({ data: random.bytes(70) }, friend),
+      ]);
+      const ids: string[] = [];
+      for (const [index, item] of items.entries()) {
+        upload.clock += 1;
+        const headers = index === 2 ? { 'x-paid-by': address } : {};
+        for (const status of [200, 202]) {
+          const answer = await upload.post('/v1/tx', item, headers);
+          assert.equal(answer.status, status);
+          if (status === 200) ids.push(String(answer.body.id));
+        }
+      }
+      const now = { ...limits, maxWaitMs: 0 };
+      const plan = (await planBundle(sql, now, upload.clock)) ?? '';
+      const prepare = (txId: string) =>
+        sql.run("UPDATE upload_bundles SET state = 'prepared', tx_id = ? WHERE plan = ?", txId, plan);
+      for (const txId of ['first', 'first', 'second']) {
+        await prepare(txId);
+        await markPosted(sql, { plan, state: 'prepared', tx_id: txId }, upload.clock);
+      }
+      await makePermanent(sql, plan, { blockHeight: 7, confirmations: 18 }, upload.clock);
+      const told = async (wallet: string) =>
+        (await toldWallets(sql, wallet))
+          .filter(({ type }) => type.startsWith('upload.'))
+          .map(({ type, data }) => [type, ids.indexOf(String(data.id)), data.bundle ?? data.winc]);
+      const price = (index: number) => String(3 * (items[index]?.length ?? 0));
+      assert.deepEqual(await told(address), [
+        ['upload.receipt', 0, price(0)],
+        ['upload.receipt', 1, price(1)],
+        ['upload.receipt', 2, price(2)],
+        ['upload.bundled', 0, 'first'],
+        ['upload.bundled', 1, 'first'],
+        ['upload.bundled', 0, 'second'],
+        ['upload.bundled', 1, 'second'],
+        ['upload.permanent', 0, 'second'],
+        ['upload.permanent', 1, 'second'],
+      ]);
+      assert.deepEqual(
+        (await told(borrower)).map(([type]) => type),
+        ['upload.receipt', 'upload.bundled', 'upload.bundled', 'upload.permanent'],
+      );
+      await upload.close();
+    });
+
+    it('tell all who paid when an item is given up', async () => {
+      const { sql, upload } = await start();
+      const friend = solanaSigner(ed25519TestKey('friend of engines'));
+      const borrower = itemOwner(4, friend.owner).wallet.address;
+      const loan = { id: 'loan', payer: address, approved: borrower, amount: winc(1_000_000n) };
+      await upload.credits.approve(loan);
+      const item = await signItem({ data: random.bytes(50) }, friend);
+      const { body } = await upload.post('/v1/tx', item, { 'x-paid-by': address });
+      const plan = (await planBundle(sql, { ...limits, maxWaitMs: 0 }, upload.clock)) ?? '';
+      await sql.run('UPDATE upload_items SET failures = 10');
+      await dropBundle(sql, upload.credits, plan, upload.clock);
+      const data = { id: body.id, reason: 'too_many_failures', refundedWinc: body.winc };
+      const failed = (await toldWallets(sql)).filter(({ type }) => type === 'upload.failed');
+      assert.deepEqual(failed, [
+        { wallet: borrower, type: 'upload.failed', data },
+        { wallet: address, type: 'upload.failed', data: { ...data, signer: borrower } },
+      ]);
       await upload.close();
     });
 

@@ -210,4 +210,12 @@ export const uploadMigrations: readonly Migration[] = [
       CREATE INDEX upload_bundles_damaged ON upload_bundles (plan) WHERE damage IS NOT NULL;
     `,
   },
+  {
+    // The transaction of a bundle that the wallets in it were told of. Those of before are not told any more.
+    id: 'upload-012-told-bundles',
+    up: `
+      ALTER TABLE upload_bundles ADD COLUMN told_tx_id TEXT;
+      UPDATE upload_bundles SET told_tx_id = tx_id WHERE posted_at IS NOT NULL;
+    `,
+  },
 ];

@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
 import { lackHeaderNames, type TopUpPage } from '../credits/lack.ts';
 import { type Blocklist, unionOf } from '../delivery/moderation/blocklist.ts';
+import { createForgetEvents } from '../events/forget-events.ts';
 import { createAdmin } from '../kernel/admin/admin.ts';
 import type { Figures } from '../kernel/admin/routes/state.ts';
 import { createHealth } from '../kernel/http/health.ts';
@@ -156,6 +157,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       multipartPart(config, shared, intake, paid),
       bundlerPart(config, shared),
       ...(watcher === undefined ? [] : [watcher]),
+      { name: 'events', jobs: [createForgetEvents({ config, sql, log, now })] },
       storedBlobsPart({ config, blobs: deps.blobs, metrics, log }),
       {
         name: 'operator',

@@ -1,6 +1,10 @@
 /** The operator's section: signed in once, every page shows what the services say, and what is done there is done. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { EventSource } from 'eventsource';
+import { Webhook } from 'standardwebhooks';
 import { makeItem } from '../support/admin-gateway.ts';
 import { eventually } from '../support/eventually.ts';
 import { noChromium } from './chromium.ts';
@@ -72,6 +76,7 @@ describe('the operator', { skip: noChromium }, () => {
       ['Router', 'First byte'],
       ['Exports', 'Start an export'],
       ['Indexes', 'Nothing is published'],
+      ['Webhooks', 'No webhooks yet'],
       ['Logs', 'live'],
     ];
     for (const [name, text] of shown) {
@@ -142,6 +147,73 @@ describe('the operator', { skip: noChromium }, () => {
     await faults('DELETE');
     await page.getByRole('link', { name: 'Open in the explorer' }).waitFor();
     tab.assertQuiet();
+  });
+
+  test('a webhook gets signed messages that a published library verifies, beside a published event stream', async () => {
+    const { page } = tab;
+    const messages: { readonly headers: Record<string, string>; readonly body: string }[] = [];
+    const receiver = createServer(async (request, response) => {
+      let body = '';
+      for await (const piece of request.setEncoding('utf8')) body += piece;
+      messages.push({ headers: request.headers as Record<string, string>, body });
+      response.writeHead(messages.length === 1 ? 500 : 204).end();
+    });
+    await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening));
+    const stream = new EventSource(`${url('gateway')}/gw/events?types=item.new,item.mined`);
+    try {
+      const told: string[] = [];
+      for (const type of ['item.new', 'item.mined']) {
+        stream.addEventListener(type, ({ data }) => told.push(`${type} ${JSON.parse(data).data.id}`));
+      }
+      await eventually('the stream to be open', async () => stream.readyState === EventSource.OPEN);
+      await show('Webhooks');
+      await page.getByLabel('Address', { exact: true }).fill('no address');
+      await page.getByRole('button', { name: 'Add webhook' }).click();
+      await page.getByText('Invalid hook - url is none').waitFor();
+      tab.forgive(/400/);
+      const { port } = receiver.address() as AddressInfo;
+      await page.getByLabel('Address', { exact: true }).fill(`http://127.0.0.1:${port}/hook`);
+      await page.getByLabel('Name', { exact: true }).fill(hostile);
+      for (const type of ['item.new', 'item.mined']) await page.getByLabel(type, { exact: true }).check();
+      await page.getByRole('button', { name: 'Add webhook' }).click();
+      const dialog = page.getByRole('dialog');
+      const secret = (await dialog.locator('code').textContent()) ?? '';
+      await tab.assertAccessible();
+      await dialog.getByRole('button', { name: 'I have kept it' }).click();
+      await page.getByText('it answered 500').waitFor();
+      const id = await upload('for the webhook');
+      const events = () =>
+        messages.flatMap(({ headers, body }) => {
+          const message = new Webhook(secret).verify(body, headers);
+          const { events: found } = message as { events: { type: string; data: { id?: string } }[] };
+          return found.map(({ type, data }) => `${type} ${data.id}`);
+        });
+      const expected = [`item.new ${id}`, `item.mined ${id}`];
+      await eventually('both to be told', async () =>
+        [told, events()].every((list) => expected.every((event) => list.includes(event))),
+      );
+      assert.throws(() => new Webhook(secret).verify(`${messages[0]?.body} `, messages[0]?.headers ?? {}));
+      assert.equal(new Set(events()).size, events().length, 'nothing is told twice');
+      await page.getByText('it answered 500').waitFor({ state: 'detached' });
+      await tab.assertAccessible();
+      await tab.go('/explorer/events');
+      const row = page
+        .getByRole('row', { name: /item\.mined/ })
+        .filter({ has: page.locator(`[href="/tx/${id}"]`) });
+      await row.waitFor();
+      await tab.assertAccessible();
+      await tab.go('/operator/webhooks');
+      await page.getByRole('button', { name: 'Pause', exact: true }).click();
+      await page.getByText('paused', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Remove', exact: true }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+      await page.getByText('No webhooks yet').waitFor();
+      tab.assertQuiet();
+    } finally {
+      stream.close();
+      receiver.closeAllConnections();
+      receiver.close();
+    }
   });
 
   test('says so when the session has ended', async () => {

@@ -123,6 +123,32 @@ describe("the console's wallet", { skip: noChromium }, () => {
     tab.assertQuiet();
   });
 
+  test('what happens is told, and that credits run low before they are gone', async () => {
+    await tab.go('/wallet/notices');
+    await page.getByText('following').waitFor();
+    const happened = page.getByRole('list', { name: 'What happened' });
+    await happened.getByText('3.064 credits came in').waitFor();
+    await happened.getByText('2 credits that').waitFor();
+    const field = page.getByLabel('Tell me when I have less than');
+    await field.fill('many');
+    await page.getByText('That is no amount of credits').waitFor();
+    await field.fill('14');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('You will be told once your credits fall below that').waitFor();
+    await tab.assertAccessible();
+    const other = await underTest.open('/wallet/share');
+    await other.page.getByLabel('Wallet that may spend them').fill(injected.addresses.ethereum);
+    await other.page.getByLabel('Credits to lend').fill('1');
+    await other.page.getByRole('button', { name: 'Lend credits' }).click();
+    await happened.getByText('Your credits run low').waitFor();
+    await page.locator('.notices').getByText('Your credits run low').waitFor();
+    await other.page.close();
+    await page.reload();
+    await happened.getByText('Your credits run low').waitFor();
+    assert.equal(await field.inputValue(), '14');
+    tab.assertQuiet();
+  });
+
   test('a gift is bought for an email address and redeemed by another wallet', async () => {
     await tab.go('/wallet/top-up/gift');
     await page.getByLabel('Email address of who gets it').fill('ada@example.com');

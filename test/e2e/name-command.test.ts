@@ -70,6 +70,24 @@ describe('turnpike name', () => {
     assert.match((await turnpike('name', 'list', wallet)).out, /^my-first-name/);
     assert.match((await turnpike('name', 'list', owner)).out, /^my-first-name/);
 
+    for (const key of [wallet, owner]) {
+      const told = await turnpike(
+        'events',
+        '--wallet',
+        key,
+        '--after',
+        '0',
+        '--types',
+        'name.bought',
+        '--count',
+        '1',
+        '--json',
+      );
+      assert.equal(told.code, 0, told.error);
+      const { type, data } = JSON.parse(told.out);
+      assert.deepEqual([type, data.name, data.owner], ['name.bought', 'my-first-name', ownerAddress]);
+    }
+
     const id = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';
     const set = await turnpike('name', 'set', 'docs_my-first-name', id, '--wallet', wallet, '--owner', owner);
     assert.equal(set.code, 0, set.error);

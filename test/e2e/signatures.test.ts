@@ -20,6 +20,8 @@ const thief = wallet('thief');
 const theft = JSON.stringify({ name: 'stolen', ownerAddress: thief.address, type: 'lease', years: 1 });
 const payers = payersOfEachKind();
 const acting = '/v1/arns/actions/{action}';
+/** Routes that take a signature for themselves, also where there is nothing that it could change. */
+const claims = /\/arns\/quote\/|^DELETE \/v1\/hooks\/|^POST \/v1\/hooks\/[^/]+\/./;
 
 /** What stands for a parameter of a path; any value will do where none is listed. */
 const parameters: Readonly<Record<string, string>> = {
@@ -100,8 +102,8 @@ describe('signatures that were shown', () => {
       const status = await show(stack.urls.payment ?? '', method, path, headers);
       assert.ok(status >= 200 && status !== 500, `${method} ${path}: ${status}`);
       const answer = await buy(headers);
-      // A signed quote has claimed its signature; everywhere else it is spent.
-      const refusal = path.includes('/arns/quote/')
+      // A signed quote and changes of webhooks have claimed their signature; everywhere else it is spent.
+      const refusal = claims.test(`${method} ${path}`)
         ? [409, 'This nonce was used for another request; nothing was done, sign a new nonce']
         : [401, 'Nonce already used — replay rejected'];
       assert.deepEqual(answer, refusal, `${method} ${path}: ${status}`);
@@ -145,6 +147,8 @@ function show(url: string, method: string, path: string, headers: Record<string,
     let answer = '';
     socket.setEncoding('utf8').on('data', (piece: string) => {
       answer += piece;
+      // It would go on for ever.
+      if (answer.includes('text/event-stream')) socket.end();
     });
     socket.on('error', failed).on('end', () => done(Number(answer.slice(9, 12))));
   });

@@ -121,6 +121,31 @@ describe('turnpike start gateway --workers 2', () => {
     assert.equal(await tell(MODERATION_ADMIN_TOKEN, [{ name: 'Not A Name' }]), 400);
   });
 
+  test('followers of events are told the same by both, whichever imports', async () => {
+    const followers = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const url = `${stack.urls.gateway}/gw/events?types=block.new`;
+        const { body } = await request(url, { reset: true });
+        let text = '';
+        body.setEncoding('utf8').on('data', (more: string) => {
+          text += more;
+        });
+        body.on('error', () => {});
+        return { read: () => /^data: .*$/m.exec(text)?.[0], leave: () => body.destroy() };
+      }),
+    );
+    await until('both have followers', async () => {
+      const { text } = await ask('/gw/__gateway_metrics');
+      return [0, 1].every((worker) =>
+        new RegExp(`^events_readers\\{worker="${worker}"\\} [1-8]$`, 'm').test(text),
+      );
+    });
+    await (await request(`${stack.urls.arweave}/mine`)).body.dump();
+    await until('all are told', () => followers.every(({ read }) => read() !== undefined));
+    assert.equal(new Set(followers.map(({ read }) => read())).size, 1, 'with one id');
+    for (const { leave } of followers) leave();
+  });
+
   test('a process that dies is replaced, and the other answers meanwhile', async () => {
     const [victim = 0] = workers();
     process.kill(victim, 'SIGKILL');

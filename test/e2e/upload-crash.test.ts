@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
+import { toldWallets } from '../../src/events/testing-wallets.ts';
 import { startTestS3 } from '../../src/storage/blobs/s3/testing.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 import { startTestUpload, testMigrations } from '../../src/upload/testing.ts';
@@ -145,6 +146,17 @@ async function killAgainAndAgain(blobStoreUrl: string | undefined): Promise<void
     const spendings = await upload.sql.get<{ n: number }>('SELECT COUNT(*) AS n FROM credits_spendings');
     assert.equal(spendings?.n, items.length);
     assert.deepEqual((await upload.credits.selfCheck()).problems, []);
+    const told = (await toldWallets(upload.sql, address)).filter(({ type }) => type.startsWith('upload.'));
+    const bundles = new Set(told.map(({ type, data }) => `${type} ${data.id} ${data.bundle}`));
+    assert.equal(bundles.size, told.length, 'nothing is told twice');
+    for (const { id } of items) {
+      const types = told.filter(({ data }) => data.id === id).map(({ type }) => type);
+      assert.deepEqual(
+        [...new Set(types)],
+        ['upload.receipt', 'upload.bundled', 'upload.permanent'],
+        `${id} was told in order`,
+      );
+    }
   } finally {
     await upload.close();
     await node.stop();

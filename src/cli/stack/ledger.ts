@@ -4,6 +4,7 @@
  */
 
 import type { Config } from '../../config/config.ts';
+import { parseAmount } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -26,12 +27,14 @@ import type { Ledger } from './shared-ledger.ts';
 type Base = Omit<Ledger, 'cards' | 'x402'>;
 
 export async function openLedger(config: Config, log: Logger, network: LocalNetwork): Promise<Ledger> {
+  const noticeWinc = parseAmount(config.LOW_BALANCE_WINC ?? '0');
+  if (noticeWinc === undefined) throw new StartupError('LOW_BALANCE_WINC must be an amount of winc');
   const sql = await openLedgerDatabase(config, log);
   await claimLedger(sql, config.WORLD).catch(async (error: unknown) => {
     await sql.close();
     throw error;
   });
-  const credits = createCredits({ sql });
+  const credits = createCredits({ sql, noticeWinc });
   const pricing = pricingFromConfig(config, {
     sql,
     arweaveNodes: network.arweaveNodeUrls(),

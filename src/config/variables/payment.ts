@@ -15,6 +15,11 @@ export const payment = {
     default: 1_200,
     min: 1,
   }),
+  LOW_BALANCE_WINC: text({
+    meaning:
+      'Wallets that have not chosen are told when their balance falls below this; without it they are not',
+    default: undefined,
+  }),
   SUPPORTED_COUNTRIES: list({
     meaning: 'Countries that GET /countries lists, in this order; without it the built-in list',
     default: [],

@@ -50,7 +50,10 @@ export const isNameOf = (column: string): string =>
   `(${column} = ? OR ${column} IN (SELECT address FROM credits_accounts WHERE same_as = ?))`;
 
 /** Balances of the accounts a change may touch, as locked. */
-export type Locked = Map<string, bigint>;
+export class Locked extends Map<string, bigint> {
+  /** Below what a wallet has chosen to be told; only those that have chosen. */
+  readonly notices = new Map<string, bigint>();
+}
 
 /** The balance as it is committed. */
 export function readAccount(executor: SqlExecutor, address: string): Promise<bigint | undefined> {
@@ -74,12 +77,37 @@ async function balanceOf(
 }
 
 export async function lockAccounts(tx: SqlExecutor, addresses: readonly string[]): Promise<Locked> {
-  const locked: Locked = new Map();
+  const locked = new Locked();
   for (const address of [...new Set(addresses)].sort()) {
-    const balance = await lockAccount(tx, address);
-    if (balance !== undefined) locked.set(address, balance);
+    const row = await tx.get(
+      `SELECT balance, notice_winc FROM credits_accounts WHERE address = ? ${tx.forUpdate}`,
+      address,
+    );
+    if (row === undefined) continue;
+    locked.set(address, readAmount(row.balance));
+    if (row.notice_winc !== null) locked.notices.set(address, readAmount(row.notice_winc));
   }
   return locked;
+}
+
+/** Below what a wallet has chosen to be told; undefined where it has not, or there is no account. */
+export async function readNotice(executor: SqlExecutor, address: string): Promise<bigint | undefined> {
+  const row = await executor.get('SELECT notice_winc FROM credits_accounts WHERE address = ?', address);
+  return row === undefined || row.notice_winc === null ? undefined : readAmount(row.notice_winc);
+}
+
+/** False when there is no such account. Null: as the service has it for everybody. */
+export async function setNotice(
+  executor: SqlExecutor,
+  address: string,
+  notice: bigint | null,
+): Promise<boolean> {
+  const changed = await executor.run(
+    'UPDATE credits_accounts SET notice_winc = ? WHERE address = ?',
+    notice === null ? null : notice.toString(),
+    address,
+  );
+  return changed === 1;
 }
 
 /** False when there is one already. */

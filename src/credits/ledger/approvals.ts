@@ -30,8 +30,10 @@ import {
   approvalAccount,
   isNameOf,
   lockAccount,
+  readNotice,
   setBalance,
 } from './accounts.ts';
+import { tellIfLow, tellShared } from './notices.ts';
 
 export const approvalColumns = {
   id: Type.String(),
@@ -64,7 +66,12 @@ export async function readApproval(tx: SqlExecutor, id: string): Promise<Approva
 /** A hundred years: longer lifetimes would leave the range of dates. */
 const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400;
 
-export async function approve(tx: SqlExecutor, request: ApprovalRequest, now: number): Promise<Approval> {
+export async function approve(
+  tx: SqlExecutor,
+  request: ApprovalRequest,
+  now: number,
+  usualNotice: bigint,
+): Promise<Approval> {
   const { id, approved, amount, expiresInSeconds } = request;
   const payer = await accountOfAddress(tx, request.payer);
   check({ ...request, payer, approved: await accountOfAddress(tx, approved) });
@@ -88,8 +95,14 @@ export async function approve(tx: SqlExecutor, request: ApprovalRequest, now: nu
   const entry = { reason: 'delegated_payment_approval', changeId: id } as const;
   await appendNew(tx, { ...entry, account: payer, amount: -amount, line: 0 }, now);
   await appendNew(tx, { ...entry, account: approvalAccount(id), amount, line: 1 }, now);
-  const row = { id, payer, approved, amount: amount.toString(), used: '0', created_at: now };
-  return renderApproval({ ...row, expires_at: expiresAt });
+  const row = {
+    ...{ id, payer, approved, amount: amount.toString(), used: '0' },
+    ...{ created_at: now, expires_at: expiresAt },
+  };
+  await tellShared(tx, row, 'given', now);
+  const noticeAt = (await readNotice(tx, payer)) ?? usualNotice;
+  await tellIfLow(tx, { address: payer, before: covered, after: covered - amount, noticeAt }, now);
+  return renderApproval(row);
 }
 
 export async function revoke(
@@ -141,6 +154,7 @@ async function appendReturn(
   const account = approvalAccount(row.id);
   await appendNew(tx, { reason, changeId, account, amount: -rest, line }, now);
   await appendNew(tx, { reason, changeId, account: row.payer, amount: rest, line: line + 1 }, now);
+  await tellShared(tx, row, reason === 'delegated_payment_expired' ? 'expired' : 'revoked', now);
   return rest;
 }
 

@@ -11,6 +11,7 @@ import { openDatabase } from '../../storage/sql/open.ts';
 import { type Credits, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
 import { createCredits } from './ledger.ts';
+import { assertToldOnce } from './testing.ts';
 
 const ROUNDS = 4;
 const ACKNOWLEDGED = 400;
@@ -74,6 +75,7 @@ async function survivesKills(databaseUrl: string | undefined, folder: string, na
       const { problems, drift } = await credits.selfCheck();
       assert.deepEqual({ problems, drift }, { problems: [], drift: 0n });
       await assertKept(credits, acknowledged);
+      await assertToldOnce(sql);
     } finally {
       await sql.close();
     }

@@ -10,8 +10,9 @@ import {
   type Winc,
   winc,
 } from '../credits.ts';
-import { accountOfAddress, append, type NewEntry, setBalance } from './accounts.ts';
+import { accountOfAddress, append, type NewEntry, readNotice, setBalance } from './accounts.ts';
 import { callBackLent } from './approvals.ts';
+import { tellIfLow, tellPaid, tellTaken } from './notices.ts';
 import { openAccount } from './open-account.ts';
 import { takeOwn } from './spend.ts';
 import { beginSpending } from './spendings.ts';
@@ -24,8 +25,11 @@ export async function credit(tx: SqlExecutor, request: CreditRequest, now: numbe
   }
   const entry = { account: address, amount, reason, changeId: id, line: 0, payment, note };
   const { account, ...changed } = await change(tx, entry, addressType, now);
-  if (!changed.applied || reserve === undefined) return changed;
-  return { applied: true, balance: await reserveOf(tx, account, reserve, now) };
+  if (!changed.applied) return changed;
+  const after =
+    reserve === undefined ? changed : { applied: true, balance: await reserveOf(tx, account, reserve, now) };
+  await tellPaid(tx, { ...request, address: account }, after, now);
+  return after;
 }
 
 /** Part of what was just given; what the wallet had or owed before is not touched. */
@@ -41,13 +45,26 @@ async function reserveOf(
   return winc(await takeOwn(tx, row, now));
 }
 
-export async function clawback(tx: SqlExecutor, request: ClawbackRequest, now: number): Promise<Changed> {
+export async function clawback(
+  tx: SqlExecutor,
+  request: ClawbackRequest,
+  now: number,
+  usualNotice: bigint,
+): Promise<Changed> {
   const { address, addressType, amount, reason, id, note } = request;
   assertAmount(amount);
   const entry = { account: address, amount: -amount, reason, changeId: id, line: 0, note };
   const { account, ...changed } = await change(tx, entry, addressType, now);
-  if (!changed.applied || changed.balance >= 0n) return changed;
-  return { applied: true, balance: winc(await callBackLent(tx, account, changed.balance, id, now)) };
+  if (!changed.applied) return changed;
+  const { balance } = changed;
+  const after = {
+    applied: true,
+    balance: balance >= 0n ? balance : winc(await callBackLent(tx, account, balance, id, now)),
+  };
+  await tellTaken(tx, { ...request, address: account }, after, now);
+  const noticeAt = (await readNotice(tx, account)) ?? usualNotice;
+  await tellIfLow(tx, { address: account, before: balance + amount, after: after.balance, noticeAt }, now);
+  return after;
 }
 
 async function change(

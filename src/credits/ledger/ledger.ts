@@ -3,9 +3,9 @@
  * binds them to a database and a clock.
  */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import type { CreditChanges, Credits, SpendRequest } from '../credits.ts';
+import { type CreditChanges, type Credits, type SpendRequest, winc } from '../credits.ts';
 import { readHolds, sinceDays, spendingByDay } from './account-use.ts';
-import { namesOf } from './accounts.ts';
+import { accountOfAddress, namesOf, readNotice, setNotice } from './accounts.ts';
 import { approve, revoke } from './approvals.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
@@ -23,20 +23,22 @@ export interface CreditsOptions {
   readonly sql: Sql;
   /** Unix milliseconds. */
   readonly now?: () => number;
+  /** Wallets that have not chosen are told when their balance falls below this; 0: they are not. */
+  readonly noticeWinc?: bigint;
 }
 
 const EXPIRED_AT_ONCE = 1_000;
 
-export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits {
+export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsOptions): Credits {
   const within = (tx: SqlExecutor): CreditChanges => ({
     credit: (request) => credit(tx, request, now()),
-    clawback: (request) => clawback(tx, request, now()),
-    reserve: (request) => take(tx, request, 'reserved', now()),
+    clawback: (request) => clawback(tx, request, now(), noticeWinc),
+    reserve: (request) => take(tx, request, 'reserved', now(), noticeWinc),
     settle: (reason, id, amount) => settle(tx, reason, id, amount, now()),
-    spend: (request) => take(tx, request, 'settled', now()),
+    spend: (request) => take(tx, request, 'settled', now(), noticeWinc),
     refund: (reason, id) => refund(tx, reason, id, now()),
     assign: (reason, from, to, amount) => assign(tx, reason, from, to, amount, now()),
-    approve: (request) => approve(tx, request, now()),
+    approve: (request) => approve(tx, request, now(), noticeWinc),
     revoke: (request) => revoke(tx, request, now()),
   });
   const uniting = new Uniting(sql, now);
@@ -73,6 +75,13 @@ export function createCredits({ sql, now = Date.now }: CreditsOptions): Credits 
       return readApprovalsOf(sql, address, now());
     },
     expireApprovals: (limit = EXPIRED_AT_ONCE) => expireApprovals(sql, now(), limit),
+    async notice(address) {
+      const own = await readNotice(sql, await accountOfAddress(sql, address));
+      return { winc: winc(own ?? noticeWinc), own: own !== undefined };
+    },
+    async setNotice(address, amount) {
+      return setNotice(sql, await accountOfAddress(sql, address), amount);
+    },
     entries: (account, page) => readEntries(sql, account, page),
     async payments(address, page) {
       await uniting.uniteAddress(address);

@@ -6,6 +6,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { type Credits, CreditsError, type PaymentDirective, type SpendRequest, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
 import { createCredits } from './ledger.ts';
+import { assertToldOnce } from './testing.ts';
 
 interface ModelApproval {
   readonly id: string;
@@ -397,7 +398,8 @@ forEachEngine((engine, open) => {
       it(`agree with the plain model (seed ${seed})`, async () => {
         const random = seededRandom(seed);
         const clock = { now: 1_000_000 };
-        const credits = createCredits({ sql: await open(creditsMigrations), now: () => clock.now });
+        const sql = await open(creditsMigrations);
+        const credits = createCredits({ sql, now: () => clock.now });
         const model = new Model(clock);
         const steps = engine === 'sqlite' ? 1_500 : 400;
         for (let count = 0; count < steps; count += 1) {
@@ -407,13 +409,15 @@ forEachEngine((engine, open) => {
         await assertSame(model, credits, 'the end');
         const { problems, drift } = await credits.selfCheck();
         assert.deepEqual({ problems, drift }, { problems: [], drift: 0n });
+        await assertToldOnce(sql);
       });
     }
 
     it('keep every invariant when many run at once', async () => {
       const random = seededRandom(9);
       const clock = { now: 1_000_000 };
-      const credits = createCredits({ sql: await open(creditsMigrations), now: () => clock.now });
+      const sql = await open(creditsMigrations);
+      const credits = createCredits({ sql, now: () => clock.now });
       const ignore = new Model(clock);
       const workers = Array.from({ length: 16 }, async () => {
         for (let count = 0; count < (engine === 'sqlite' ? 100 : 30); count += 1) {
@@ -427,6 +431,7 @@ forEachEngine((engine, open) => {
       const { problems, drift, spendings } = await credits.selfCheck();
       assert.deepEqual({ problems, drift }, { problems: [], drift: 0n });
       assert.ok(spendings > 10);
+      await assertToldOnce(sql);
     });
   });
 });

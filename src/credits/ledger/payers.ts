@@ -43,7 +43,7 @@ export async function lockPayers(tx: SqlExecutor, request: SpendRequest, now: nu
 export async function splitAmount(
   tx: SqlExecutor,
   request: SpendRequest,
-  locked: Locked,
+  locked: ReadonlyMap<string, bigint>,
   now: number,
 ): Promise<PayerShare[] | undefined> {
   const { signer, amount, directive = 'list-or-signer' } = request;

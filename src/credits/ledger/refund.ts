@@ -4,8 +4,9 @@ import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
 import type { PayerShare, Spending, SpendReason } from '../credits.ts';
-import { accountsOf, appendNew, approvalAccount, lockAccounts, setBalance } from './accounts.ts';
+import { accountsOf, appendNew, approvalAccount, Locked, lockAccounts, setBalance } from './accounts.ts';
 import { type ApprovalRow, hasExpired, readApproval } from './approvals.ts';
+import { tellRefunded } from './notices.ts';
 import {
   changeIdOf,
   endSpending,
@@ -24,7 +25,10 @@ export async function refund(
 ): Promise<Spending | undefined> {
   const row = await lockSpending(tx, reason, id);
   if (row === undefined || row.state === 'refunded') return undefined;
-  await giveBack(tx, row, readSplit(row), now);
+  const shares = readSplit(row);
+  const locked = await giveBack(tx, row, shares, now);
+  // An upload that was paid for and failed is told by whoever gives it up.
+  if (reason !== 'upload' || row.state === 'reserved') await tellRefunded(tx, row, shares, locked, now);
   await endSpending(tx, row, 'refunded', BigInt(row.amount), row.split, now);
   await forgetUploadUses(tx, useKeyOf(row));
   return renderSpending({ ...row, state: 'refunded' }, true);
@@ -43,14 +47,14 @@ export async function lockSpending(
   return readSpending(tx, reason, id, true);
 }
 
-/** Writes the entries and moves the balances and approvals back. */
+/** Writes the entries and moves the balances and approvals back; answers the payers' balances since. */
 export async function giveBack(
   tx: SqlExecutor,
   row: SpendingRow,
   shares: readonly PayerShare[],
   now: number,
-): Promise<void> {
-  if (shares.length === 0) return;
+): Promise<Locked> {
+  if (shares.length === 0) return new Locked();
   const accounts = await accountsOf(
     tx,
     shares.map(({ payer }) => payer),
@@ -72,6 +76,7 @@ export async function giveBack(
     await appendNew(tx, { account, amount, reason, changeId, line }, now);
     line += 1;
   }
+  return locked;
 }
 
 /** Lowers what was used; false when the approval ended, or its payer owes, so that the winc is the payer's again. */

@@ -15,6 +15,7 @@ import {
 } from '../credits.ts';
 import { accountOfAddress, appendNew, type Locked, lockAccount, setBalance } from './accounts.ts';
 import { expireGivenBy } from './approvals.ts';
+import { tellIfLow, tellRefunded, tellSpent } from './notices.ts';
 import { byAccounts, lockPayers, splitAmount, takeShares } from './payers.ts';
 import { giveBack, lockSpending } from './refund.ts';
 import {
@@ -37,6 +38,7 @@ export async function take(
   asked: SpendRequest,
   state: 'reserved' | 'settled',
   now: number,
+  usualNotice: bigint,
 ): Promise<Spending> {
   const request = await byAccounts(tx, asked);
   const { id, reason, signer, amount } = request;
@@ -54,11 +56,29 @@ export async function take(
   if (!began) return repeated(tx, row, request);
   await takeShares(tx, shares, locked, now);
   await appendShares(tx, row, shares, now);
+  await tellSpent(tx, row, shares, locked, now);
+  await tellIfSignerIsLow(tx, signer, shares, locked, usualNotice, now);
   if (request.adjustments !== undefined) {
     // The signer's, whoever pays: the signer names the payers, and could name a new one each time.
     await recordUploadUses(tx, useKeyOf(row), asked.signer, request.adjustments, now);
   }
   return renderSpending(row, true);
+}
+
+/** What others lent has left their balances before. */
+async function tellIfSignerIsLow(
+  tx: SqlExecutor,
+  address: string,
+  shares: readonly PayerShare[],
+  locked: Locked,
+  usualNotice: bigint,
+  now: number,
+): Promise<void> {
+  const noticeAt = locked.notices.get(address) ?? usualNotice;
+  const own = shares.find(({ approvalId }) => approvalId === undefined);
+  if (noticeAt === 0n || own === undefined) return;
+  const after = locked.get(address) ?? 0n;
+  await tellIfLow(tx, { address, before: after + own.amount, after, noticeAt }, now);
 }
 
 /** Ends a reservation; what is not kept goes back, the last asked first. */
@@ -92,7 +112,8 @@ export async function settle(
   if (excess < 0n || kept < 0n) throw new ChangeConflict(`${reason} ${id} reserved only ${row.amount}`);
   const shares = readSplit(row);
   const returned = lastFirst(shares, excess);
-  await giveBack(tx, row, returned, now);
+  const locked = await giveBack(tx, row, returned, now);
+  await tellRefunded(tx, row, returned, locked, now);
   const split = writeSplit(row.signer, without(shares, returned));
   await endSpending(tx, row, 'settled', kept, split, now);
   return renderSpending({ ...row, state: 'settled', amount: kept.toString(), split }, true);
@@ -118,13 +139,15 @@ export async function assign(
   const reserved = BigInt(held.amount);
   if (amount < 0n || amount > reserved)
     throw new ChangeConflict(`${reason} ${from} reserved only ${reserved}`);
-  await giveBack(tx, held, readSplit(held), now);
+  const locked = await giveBack(tx, held, readSplit(held), now);
   await endSpending(tx, held, 'refunded', reserved, null, now);
   const signer = await accountOfAddress(tx, held.signer);
   const settled = { ...held, id: to, signer, state: 'settled', amount: amount.toString() } as const;
   const { row, began } = await beginSpending(tx, settled, undefined, now);
   if (!began) throw new ChangeConflict(`${reason} ${to} is paid for already`);
-  if (amount > 0n) await takeOwn(tx, row, now);
+  if (amount > 0n) locked.set(row.signer, await takeOwn(tx, row, now));
+  const rest = { payer: row.signer, amount: winc(reserved - amount) };
+  if (rest.amount > 0n) await tellRefunded(tx, held, [rest], locked, now);
   return renderSpending(row, true);
 }
 

@@ -162,3 +162,10 @@ export function renderSpending(row: SpendingRow, applied: boolean): Spending {
   const { id, reason, state, signer, amount } = row;
   return { id, reason, state, signer, amount: winc(BigInt(amount)), split: readSplit(row), applied };
 }
+
+/** Who paid what, each payer once, as it is told. */
+export function amountsByPayer(shares: readonly PayerShare[]): { address: string; winc: string }[] {
+  const amounts = new Map<string, bigint>();
+  for (const { payer, amount } of shares) amounts.set(payer, (amounts.get(payer) ?? 0n) + amount);
+  return [...amounts].map(([address, amount]) => ({ address, winc: amount.toString() }));
+}

@@ -45,6 +45,8 @@ export interface AdminDeps
   readonly nameChanges: Pick<NameChanges, 'tell'>;
   /** What is published and followed. */
   indexesState(): Promise<IndexesState>;
+  /** Who follows events. */
+  eventFigures(): Figures;
   readonly release: string;
   /** All parts of the gateway, this one among them. */
   readonly parts: () => readonly Part[];
@@ -110,6 +112,7 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
       bundlesQueued: await queue.waiting(),
       askedTransactions: await requested.waiting(),
       ...{ blockedIds: ids, blockedHashes: hashes, blockedNames: names },
+      ...deps.eventFigures(),
     };
   }
 

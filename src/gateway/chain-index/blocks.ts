@@ -2,6 +2,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { forgetBundleHeights } from './bundle-heights.ts';
+import type { ChangedBlock, EventBatch } from './event-batch.ts';
 import type { BlockSummary } from './gateway-index.ts';
 
 export interface NewBlock {
@@ -28,6 +29,8 @@ interface BlockRow {
 const maxJsonBytes = 64 * 1024 * 1024;
 
 const summaryColumns = 'height, id, previous, timestamp';
+/** Of `ChangedBlock`. */
+export const changedBlockColumns = `${summaryColumns}, tx_count AS "txCount"`;
 
 export function toSummary(row: BlockRow): BlockSummary {
   return {
@@ -38,7 +41,9 @@ export function toSummary(row: BlockRow): BlockSummary {
   };
 }
 
-export async function insertBlock(tx: SqlExecutor, block: NewBlock): Promise<void> {
+/** `events` are appended by the caller. */
+export async function insertBlock(tx: SqlExecutor, block: NewBlock, events?: EventBatch): Promise<void> {
+  events?.block('new', block);
   await tx.run(
     `INSERT INTO blocks (height, id, previous, timestamp, tx_count, block_size, weave_size)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -115,13 +120,19 @@ export async function highestHole(sql: SqlExecutor, start: number): Promise<Heig
   return { min: lower === undefined ? start : lower.max + 1, max: upper.min - 1 };
 }
 
-export async function deleteBlocksAbove(tx: SqlExecutor, height: number): Promise<number> {
+/** `events` are appended by the caller. */
+export async function deleteBlocksAbove(tx: SqlExecutor, height: number, events: EventBatch): Promise<void> {
+  const blocks = await tx.all<ChangedBlock>(
+    `SELECT ${changedBlockColumns} FROM blocks WHERE height > ? ORDER BY height DESC`,
+    height,
+  );
+  for (const block of blocks) events.block('reverted', block);
   await tx.run('DELETE FROM block_bodies WHERE height > ?', height);
   await tx.run('DELETE FROM missing_transactions WHERE height > ?', height);
   await tx.run('DELETE FROM block_ranges WHERE first > ?', height);
   await tx.run('UPDATE block_ranges SET last = ? WHERE last > ?', height, height);
   await forgetBundleHeights(tx, height);
-  return tx.run('DELETE FROM blocks WHERE height > ?', height);
+  await tx.run('DELETE FROM blocks WHERE height > ?', height);
 }
 
 export async function blockAt(sql: SqlExecutor, height: number): Promise<BlockSummary | undefined> {

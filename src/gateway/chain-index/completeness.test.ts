@@ -5,6 +5,7 @@ import { gatewayMigrations } from '../migrations.ts';
 import { BundleQueue } from '../unbundle/queue.ts';
 import { deleteBlocksAbove, insertBlock } from './blocks.ts';
 import { CompletenessReader, completenessLimit } from './completeness.ts';
+import { EventBatch } from './event-batch.ts';
 import { SqlGatewayIndex } from './sql-index.ts';
 import { digest, entry, header } from './testing.ts';
 
@@ -73,9 +74,9 @@ describe('completeness', () => {
       await importBlocks(4, 7, 6);
       assert.deepEqual(await ranges(), [[3, 12]]);
       assert.deepEqual(await sql.all('SELECT first, last FROM block_ranges'), [{ first: 3, last: 12 }]);
-      await sql.transaction((tx) => deleteBlocksAbove(tx, 10));
+      await sql.transaction((tx) => deleteBlocksAbove(tx, 10, new EventBatch(() => {})));
       assert.deepEqual(await ranges({ max: 12 }), [[3, 10]]);
-      await sql.transaction((tx) => deleteBlocksAbove(tx, 2));
+      await sql.transaction((tx) => deleteBlocksAbove(tx, 2, new EventBatch(() => {})));
       assert.deepEqual(await sql.all('SELECT first, last FROM block_ranges'), []);
     });
 
@@ -149,7 +150,7 @@ describe('completeness', () => {
     it('follows a bundle that a fork brings to another height', async () => {
       const { sql, reader, add, importBlocks } = await fresh([0, 1, 2]);
       await add('moved', 2);
-      await sql.transaction((tx) => deleteBlocksAbove(tx, 1));
+      await sql.transaction((tx) => deleteBlocksAbove(tx, 1, new EventBatch(() => {})));
       assert.deepEqual((await reader.of({ max: 2 })).unreadBundles, []);
       await importBlocks(2, 3);
       assert.equal((await reader.of({})).complete, true);

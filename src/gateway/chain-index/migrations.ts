@@ -206,4 +206,16 @@ WHERE CASE state WHEN 'queued' THEN 1 WHEN 'running' THEN 1 WHEN 'failed' THEN 1
 CREATE INDEX bundles_left_out ON bundles (height) WHERE (state = 'skipped' OR pruned_count > 0);
 CREATE INDEX bundles_nested ON bundles (root) WHERE depth > 0 AND state <> 'unbundled';`,
   },
+  {
+    // What was stable before is not told of.
+    id: 'gateway-005-final-cursor',
+    up: `
+CREATE TABLE final_cursor (
+  pos BIGINT NOT NULL,
+  tie BIGINT NOT NULL,
+  record BIGINT NOT NULL
+);
+INSERT INTO final_cursor (pos, tie, record)
+SELECT (coalesce(max(value), -1) + 1) * 262144, -1, -1 FROM chain_state WHERE name = 'stable_height' AND value >= 0;`,
+  },
 ];

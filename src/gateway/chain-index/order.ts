@@ -32,9 +32,9 @@ export function firstPos(height: number): number {
   return Math.min(height, MAX_HEIGHT + 1) * perBlock;
 }
 
-/** The height that a position is at; undefined for what is not mined. */
-export function heightOf(pos: number): number | undefined {
-  return pos >= PENDING_POS ? undefined : Math.floor(pos / perBlock);
+/** The height of a mined position. */
+export function heightOf(pos: number): number {
+  return Math.floor(pos / perBlock);
 }
 
 export function tieOf(id: Buffer): number {

@@ -35,6 +35,8 @@ export interface Header {
 export interface Mined {
   readonly height: number;
   readonly blockIndex: number;
+  /** Where it is known; for those who are told of it. */
+  readonly blockId?: Buffer | undefined;
 }
 
 /** Where in a bundle; `root` and `parent` are record keys. */

@@ -77,10 +77,11 @@ export class SqlGatewayIndex implements GatewayIndex {
   #height = -1;
   #stableHeight = -1;
 
-  constructor(sql: Sql, now?: () => number) {
+  /** `onEvents` is called when something was appended to the event log, before its transaction is over. */
+  constructor(sql: Sql, now?: () => number, onEvents?: () => void) {
     this.sql = sql;
     this.terms = new Terms(sql);
-    this.writer = new IndexWriter(this.terms, now);
+    this.writer = new IndexWriter(this.terms, now, onEvents);
     this.search = new Search(sql);
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import { moveBundles } from './bundle-heights.ts';
+import { EventBatch } from './event-batch.ts';
 import { firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
 import {
   applyChanges,
@@ -38,13 +39,32 @@ export interface Written {
   readonly fresh: boolean;
 }
 
+export interface PutOptions {
+  /** Gets what happened, and is appended by the caller; else it is appended at once. */
+  readonly events?: EventBatch;
+  /** Records that are in no block yet are told to be new. False for what is only looked up. */
+  readonly tellsNew?: boolean;
+}
+
 export class IndexWriter {
   readonly #terms: Terms;
   readonly #now: () => number;
+  readonly #onAppend: () => void;
 
-  constructor(terms: Terms, now: () => number = () => Math.floor(Date.now() / 1000)) {
+  /** `onAppend` is called when events were appended, before their transaction is over. */
+  constructor(
+    terms: Terms,
+    now: () => number = () => Math.floor(Date.now() / 1000),
+    onAppend: () => void = () => {},
+  ) {
     this.#terms = terms;
     this.#now = now;
+    this.#onAppend = onAppend;
+  }
+
+  /** What one transaction is going to tell. */
+  newEvents(): EventBatch {
+    return new EventBatch(this.#onAppend);
   }
 
   /** Interns the terms of entries; done before the transaction that writes them. */
@@ -59,7 +79,19 @@ export class IndexWriter {
    * pending transaction that is mined, an optimistic item that was found in its bundle. An entry that says
    * less (the same optimistic item again) changes nothing.
    */
-  async put(tx: SqlExecutor, batch: readonly Prepared[]): Promise<Written[]> {
+  async put(tx: SqlExecutor, batch: readonly Prepared[], options: PutOptions = {}): Promise<Written[]> {
+    const { events = this.newEvents(), tellsNew = true } = options;
+    const written = await this.#put(tx, batch, events, tellsNew);
+    if (options.events === undefined) await events.append(tx);
+    return written;
+  }
+
+  async #put(
+    tx: SqlExecutor,
+    batch: readonly Prepared[],
+    events: EventBatch,
+    tellsNew: boolean,
+  ): Promise<Written[]> {
     const stored = await this.#stored(
       tx,
       batch.map(({ entry }) => entry.header.id),
@@ -73,18 +105,21 @@ export class IndexWriter {
         fresh.push(prepared);
         continue;
       }
-      await this.#upgrade(tx, known, prepared, changes);
+      await this.#upgrade(tx, known, prepared, changes, events);
       written.push({ record: known.record, id: known.id, fresh: false });
     }
     await applyChanges(tx, changes);
-    const { made, taken } = await this.#insert(tx, fresh);
+    const { made, taken } = await this.#insert(tx, fresh, events, tellsNew);
     // Another process wrote some of them since they were looked up: now they are known, and are upgraded.
-    return [...written, ...made, ...(taken.length === 0 ? [] : await this.put(tx, taken))];
+    const late = taken.length === 0 ? [] : await this.#put(tx, taken, events, tellsNew);
+    return [...written, ...made, ...late];
   }
 
   async #insert(
     tx: SqlExecutor,
     fresh: readonly Prepared[],
+    events: EventBatch,
+    tellsNew: boolean,
   ): Promise<{ made: Written[]; taken: Prepared[] }> {
     const made: Written[] = [];
     const taken: Prepared[] = [];
@@ -113,6 +148,8 @@ export class IndexWriter {
       for (const term of postedTerms(kind, terms)) postings.push([term, pos, tie, record]);
       postings.push([INGESTED_TERM, now, tie, record]);
       if (signature !== null) signatures.push([record, signature]);
+      // An item that was read from a bundle is told when its bundle is in a block.
+      events.appeared({ pos, tie, record }, entry.mined, tellsNew && entry.placed === undefined);
       made.push({ record, id, fresh: true });
     }
     await insertRows(tx, 'postings', postingColumns, inTreeOrder(postings));
@@ -125,14 +162,15 @@ export class IndexWriter {
     known: StoredRecord,
     prepared: Prepared,
     changes: PostingChanges,
+    events: EventBatch,
   ): Promise<void> {
     const { entry, terms } = prepared;
     if (known.kind !== entry.header.kind) return;
     if (entry.placed !== undefined) {
       const better = known.root === null || (known.height === null && entry.mined !== undefined);
-      if (better) await this.#place(tx, known, prepared, changes);
+      if (better) await this.#place(tx, known, prepared, changes, events);
     } else if (entry.mined !== undefined) {
-      await this.#move(tx, known, entry.mined, changes);
+      await this.#move(tx, known, entry.mined, changes, events);
       await noteReposition(tx, known.record);
     }
     const { signature, ownerKey } = entry.header;
@@ -153,38 +191,56 @@ export class IndexWriter {
     known: StoredRecord,
     prepared: Prepared,
     changes: PostingChanges,
+    events: EventBatch,
   ): Promise<void> {
     const { entry, terms } = prepared;
     const cells = recordRow(prepared, known.indexed_at);
     await tx.run(replaceRecord, ...replacedColumns.map((column) => cells[column] ?? null), known.record);
     const pos = positionOf(known.kind, entry.mined, known.indexed_at);
     collectChange(changes, known, unpackTerms(known.terms), pos, terms);
+    events.moved({ pos, tie: tieOf(known.id), record: known.record }, known.height, entry.mined);
   }
 
-  /** Moves a record to another place in the chain, or out of it. */
+  /** Moves a record to another place in the chain, or out of it; false where somebody else moved it meanwhile. */
   async #move(
     tx: SqlExecutor,
     known: StoredRecord,
     mined: Mined | undefined,
     changes: PostingChanges,
-  ): Promise<void> {
+    events: EventBatch,
+  ): Promise<boolean> {
     const pos = positionOf(known.kind, mined, known.indexed_at);
-    if (pos === known.pos) return;
-    await tx.run(
-      'UPDATE records SET height = ?, block_index = ?, pos = ? WHERE record = ?',
+    if (pos === known.pos) return true;
+    const moved = await tx.run(
+      'UPDATE records SET height = ?, block_index = ?, pos = ? WHERE record = ? AND pos = ?',
       mined?.height ?? null,
       mined?.blockIndex ?? null,
       pos,
       known.record,
+      known.pos,
     );
+    if (moved === 0) return false;
     const terms = unpackTerms(known.terms);
     collectChange(changes, known, terms, pos, terms);
+    events.moved({ pos, tie: tieOf(known.id), record: known.record }, known.height, mined);
+    return true;
   }
 
-  async #moveAll(tx: SqlExecutor, stored: readonly StoredRecord[], mined: Mined | undefined): Promise<void> {
+  /** Answers whether all of them are there now. */
+  async #moveAll(
+    tx: SqlExecutor,
+    stored: readonly StoredRecord[],
+    mined: Mined | undefined,
+  ): Promise<boolean> {
     const changes: PostingChanges = { removed: [], added: [] };
-    for (const record of stored) await this.#move(tx, record, mined, changes);
+    const events = this.newEvents();
+    let isComplete = true;
+    for (const record of stored) {
+      if (!(await this.#move(tx, record, mined, changes, events))) isComplete = false;
+    }
     await applyChanges(tx, changes);
+    await events.append(tx);
+    return isComplete;
   }
 
   /** Takes everything above a height out of the chain, one batch a call; answers whether more is left. */
@@ -203,23 +259,18 @@ export class IndexWriter {
         PENDING_POS,
         WRITE_BATCH,
       );
-      await this.#moveAll(tx, stored, undefined);
+      const isComplete = await this.#moveAll(tx, stored, undefined);
       // Items that another process wrote into a bundle while it was moved follow it.
       for (const { kind, record } of stored) if (kind === TRANSACTION) await noteReposition(tx, record);
-      return stored.length === WRITE_BATCH;
+      return stored.length === WRITE_BATCH || !isComplete;
     });
   }
 
   /** Brings items to the place of their root transaction, one batch a call; answers whether more is left. */
   async reposition(sql: Sql): Promise<boolean> {
     return sql.transaction(async (tx) => {
-      const next = await tx.get<{
-        record: number;
-        id: Buffer;
-        height: number | null;
-        block_index: number | null;
-      }>(
-        `SELECT r.record, r.id, r.height, r.block_index FROM repositions p JOIN records r ON r.record = p.root
+      const next = await tx.get<PlaceRow & { record: number; id: Buffer }>(
+        `SELECT r.record, r.id, ${placeColumns('r')} FROM repositions p JOIN records r ON r.record = p.root
          ORDER BY p.root LIMIT 1 ${tx.forUpdate}`,
       );
       if (next === undefined) {
@@ -238,8 +289,8 @@ export class IndexWriter {
         next.block_index,
         WRITE_BATCH,
       );
-      await this.#moveAll(tx, stored, minedOf(next));
-      if (stored.length < WRITE_BATCH) {
+      const isComplete = await this.#moveAll(tx, stored, minedOf(next));
+      if (isComplete && stored.length < WRITE_BATCH) {
         await moveBundles(tx, next.id, next.height);
         await tx.run('DELETE FROM repositions WHERE root = ?', next.record);
       }
@@ -257,10 +308,22 @@ export class IndexWriter {
   }
 }
 
-export function minedOf(row: { height: number | null; block_index: number | null }): Mined | undefined {
-  return row.height === null || row.block_index === null
+/** What `placeColumns` selects. */
+export interface PlaceRow {
+  readonly height: number | null;
+  readonly block_index: number | null;
+  readonly block_id: Buffer | null;
+}
+
+/** Where a record of the table with this name is in the chain. */
+export const placeColumns = (records: string): string =>
+  `${records}.height, ${records}.block_index,
+   (SELECT b.id FROM blocks b WHERE b.height = ${records}.height) AS block_id`;
+
+export function minedOf({ height, block_index, block_id }: PlaceRow): Mined | undefined {
+  return height === null || block_index === null
     ? undefined
-    : { height: row.height, blockIndex: row.block_index };
+    : { height, blockIndex: block_index, blockId: block_id ?? undefined };
 }
 
 /** Cells of `recordColumns` that a signed header replaces: all but the id and the time of first sight. */

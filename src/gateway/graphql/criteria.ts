@@ -38,8 +38,8 @@ export interface RangeInput {
 
 export type SortOrder = 'HEIGHT_DESC' | 'HEIGHT_ASC' | 'INGESTED_AT_DESC' | 'INGESTED_AT_ASC';
 
-const maxIds = 1_000;
-const maxFilters = 16;
+export const maxIds = 1_000;
+export const maxFilters = 16;
 
 /** undefined when nothing can match, for example because a value was never seen. */
 export async function criteriaOf(
@@ -126,22 +126,22 @@ async function tagTerms(
 }
 
 /** Empty lists are no filter, as the public schema has it. */
-function isGiven<T>(list: readonly T[] | null | undefined): list is readonly T[] {
+export function isGiven<T>(list: readonly T[] | null | undefined): list is readonly T[] {
   return list !== null && list !== undefined && list.length > 0;
 }
 
-function bounded(what: string, list: readonly string[], limit = maxPatternTerms): readonly string[] {
+export function bounded(what: string, list: readonly string[], limit = maxPatternTerms): readonly string[] {
   if (list.length > limit) throw badInput(`${what} must have at most ${limit} values`);
   return list;
 }
 
 /** What is not an id matches nothing; it is not an error. */
-function idBytes(id: string): Buffer[] {
+export function idBytes(id: string): Buffer[] {
   return isTxId(id) ? [Buffer.from(id, 'base64url')] : [];
 }
 
 /** An address, or a public key whose SHA-256 is the address. */
-function ownerAddress(owner: string): Buffer[] {
+export function ownerAddress(owner: string): Buffer[] {
   if (owner.length <= 43) return idBytes(owner);
   const key = tryDecodeBase64url(owner);
   return key === undefined ? [] : [createHash('sha256').update(key).digest()];

@@ -4,6 +4,7 @@ import { GraphQLError } from 'graphql';
 export type ErrorCode =
   | 'BAD_REQUEST'
   | 'BAD_USER_INPUT'
+  | 'EVENTS_GONE'
   | 'FORK_UNAVAILABLE'
   | 'GRAPHQL_PARSE_FAILED'
   | 'GRAPHQL_VALIDATION_FAILED'

@@ -1,17 +1,19 @@
 /** Operations of GraphQL requests, answered as JSON text in the standard's shape. */
-import { GraphQLError } from 'graphql';
+import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
 import { ForkUnavailable } from '../../fork/upstream.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { CompletenessReader } from '../chain-index/completeness.ts';
 import type { Interruption } from '../chain-index/search.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import type { ChainFeed } from '../events/source.ts';
 import { RequestBudget, type Variables } from './cost.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ForkedEntries } from './forked.ts';
 import { hasTooManyValues, maxVariableValues } from './limits.ts';
 import { maxErrors, Queries, RefusedQuery, type RunnableQuery } from './queries.ts';
-import { createResolvers, type QueryContext } from './resolvers.ts';
+import { createResolvers } from './resolvers.ts';
 import { createSchema } from './schema.ts';
+import { createSubscriptions } from './subscriptions.ts';
 
 export interface GraphqlRequest {
   readonly query: string;
@@ -37,18 +39,25 @@ export interface GraphqlServiceOptions {
   /** Where it is not given, all items are said to be indexed. */
   readonly completeness?: CompletenessReader;
   readonly fork?: ForkedEntries | undefined;
+  /** What subscriptions are told from; there are none without. */
+  readonly feed?: ChainFeed;
 }
 
 const deadlineMs = 12_000;
 
 export class GraphqlService {
+  readonly #schema: GraphQLSchema;
   readonly #queries: Queries;
   readonly #log: Logger;
   readonly #fork: ForkedEntries | undefined;
 
-  constructor(index: SqlGatewayIndex, log: Logger, { completeness, fork }: GraphqlServiceOptions = {}) {
+  constructor(index: SqlGatewayIndex, log: Logger, { completeness, fork, feed }: GraphqlServiceOptions = {}) {
     const told = completeness ?? new CompletenessReader(index.sql, { indexesAllItems: true });
-    this.#queries = new Queries(createSchema<QueryContext>(createResolvers(index, told, fork)));
+    this.#schema = createSchema<never>({
+      ...createResolvers(index, told, fork),
+      ...(feed !== undefined && createSubscriptions(index, feed)),
+    });
+    this.#queries = new Queries(this.#schema);
     this.#log = log;
     this.#fork = fork;
   }
@@ -75,6 +84,31 @@ export class GraphqlService {
       if (!(error instanceof RefusedQuery)) throw error;
       const refused = refusal(error.errors.map((one) => shown(one, error.code)));
       return { cost: query.length, answer: async () => refused };
+    }
+  }
+
+  /** A subscription that may be run, or why it may not. */
+  prepareSubscription({
+    query,
+    operationName,
+    variables = {},
+  }: GraphqlRequest): ExecutionArgs | GraphQLError[] {
+    const refuse = (errors: readonly GraphQLError[], code: ErrorCode) =>
+      errors.map(({ message, nodes = null, positions = null, source = null }) => {
+        return new GraphQLError(message, { nodes, positions, source, extensions: { code } });
+      });
+    if (hasTooManyValues(variables)) {
+      return refuse(
+        [new GraphQLError(`Variables have more than ${maxVariableValues} values`)],
+        'BAD_REQUEST',
+      );
+    }
+    try {
+      const document = this.#queries.readSubscription({ query, operationName }, variables);
+      return { schema: this.#schema, document, operationName, variableValues: variables };
+    } catch (error) {
+      if (!(error instanceof RefusedQuery)) throw error;
+      return refuse(error.errors, error.code);
     }
   }
 

@@ -1,25 +1,24 @@
-/** `POST /graphql`, `GET /graphql`, and the page to try it. */
+/** `POST /graphql`, `GET /graphql`, the page to try it, and subscriptions over WebSocket at the same path. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
+import type { ReaderLimits } from '../../events/streams/reader-limits.ts';
 import type { ForkedChain } from '../../fork/chain.ts';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { routeUpgrades, upgradeOf } from '../../kernel/http/upgrades.ts';
 import type { Part } from '../../kernel/part.ts';
 import { wantsOwnOnly } from '../../outside/fork-header.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import type { CompletenessReader } from '../chain-index/completeness.ts';
+import type { ChainFeed } from '../events/source.ts';
 import type { Meter } from '../meter.ts';
 import { RequestBudget } from './cost.ts';
-import {
-  badRequest,
-  type GraphqlAnswer,
-  type GraphqlRequest,
-  GraphqlService,
-  type PreparedQuery,
-} from './execute.ts';
+import { badRequest, type GraphqlAnswer, GraphqlService, type PreparedQuery } from './execute.ts';
 import { ForkedEntries } from './forked.ts';
+import { parseOperation } from './operation.ts';
 import { graphqlPage, graphqlPagePolicy } from './page.ts';
+import type { GraphqlSockets } from './sockets.ts';
 
 const maxBodyBytes = 1024 * 1024;
 /** Operations in one request at most. */
@@ -36,11 +35,31 @@ export interface GraphqlDeps extends Pick<GatewayContext, 'index' | 'log' | 'met
   readonly completeness: CompletenessReader;
   /** Whose index is asked for ids that are not in ours. */
   readonly fork?: ForkedChain | undefined;
+  /** What subscriptions are told from. */
+  readonly events: { readonly feed: ChainFeed; readonly limits: ReaderLimits };
 }
 
-export function createGraphqlPart({ index, log, metrics, meter, completeness, fork }: GraphqlDeps): Part {
+export function createGraphqlPart({
+  index,
+  log,
+  metrics,
+  meter,
+  completeness,
+  fork,
+  events,
+}: GraphqlDeps): Part {
+  const { feed, limits } = events;
   const forked = fork && new ForkedEntries(index, fork);
-  const service = new GraphqlService(index, log, { completeness, fork: forked });
+  const service = new GraphqlService(index, log, { completeness, fork: forked, feed });
+  /** Loaded with the first handshake: few clients have one. */
+  let sockets: Promise<GraphqlSockets> | undefined;
+  let opened: GraphqlSockets | undefined;
+  let isDraining = false;
+  const openSockets = async () => {
+    const { GraphqlSockets } = await import('./sockets.ts');
+    opened = new GraphqlSockets({ service, limits, log });
+    return opened;
+  };
   const requests = metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
   metrics.gauge(
     'graphql_compiled_bytes',
@@ -48,6 +67,7 @@ export function createGraphqlPart({ index, log, metrics, meter, completeness, fo
     [],
     () => service.compiledBytes,
   );
+  metrics.gauge('graphql_sockets', 'Open WebSockets for subscriptions', [], () => opened?.count ?? 0);
 
   async function answerAll(body: unknown, request: Request, reply: Reply): Promise<GraphqlAnswer> {
     const { socket } = request.raw;
@@ -90,6 +110,11 @@ export function createGraphqlPart({ index, log, metrics, meter, completeness, fo
 
   return {
     name: 'graphql',
+    async drain() {
+      isDraining = true;
+      opened?.drain();
+      return true;
+    },
     routes(app) {
       app.register(async (scope: App) => {
         scope.setErrorHandler((error, _request, reply) => {
@@ -119,7 +144,16 @@ export function createGraphqlPart({ index, log, metrics, meter, completeness, fo
           },
           async (request, reply) => send(reply, await answerAll(request.body, request, reply), 'no-store'),
         );
+        routeUpgrades(app);
         const byUrl = async (request: Request, reply: Reply): Promise<Reply> => {
+          const upgrade = upgradeOf(request);
+          if (upgrade !== undefined) {
+            sockets ??= openSockets();
+            const ready = await sockets;
+            if (isDraining) throw new HttpError(503, 'The gateway is stopping', { retryAfter: 1 });
+            ready.accept(request, reply, upgrade);
+            return reply;
+          }
           const query = queryParameters(request.query);
           if (query === undefined) {
             if (!/\btext\/(?:html|\*)|\*\/\*/.test(request.headers.accept ?? '*/*')) {
@@ -138,7 +172,12 @@ export function createGraphqlPart({ index, log, metrics, meter, completeness, fo
         };
         scope.get(
           '/graphql',
-          { schema: { summary: 'Query by URL, or a page to try queries', tags: ['graphql'] } },
+          {
+            schema: {
+              summary: 'Query by URL, a page to try queries, or subscriptions over WebSocket',
+              tags: ['graphql'],
+            },
+          },
           byUrl,
         );
         scope.route({
@@ -167,22 +206,6 @@ function send(reply: Reply, answer: GraphqlAnswer, cacheControl: string): Reply 
     .header('content-type', 'application/json; charset=utf-8')
     .header('cache-control', answer.status === 200 ? cacheControl : 'no-store')
     .send(answer.body);
-}
-
-/** The operation, or what is wrong with the request. */
-function parseOperation(body: unknown): GraphqlRequest | string {
-  if (!isRecord(body)) return 'Body must be a JSON object';
-  const { query, variables, operationName } = body;
-  if (typeof query !== 'string' || query === '') return 'Must provide query string.';
-  if (!isObjectOrNothing(variables)) return 'Variables must be an object';
-  if (typeof operationName !== 'string' && operationName !== undefined && operationName !== null) {
-    return 'Operation name must be a string';
-  }
-  return { query, variables: variables ?? undefined, operationName: operationName ?? undefined };
-}
-
-function isObjectOrNothing(value: unknown): value is Record<string, unknown> | null | undefined {
-  return value === undefined || (typeof value === 'object' && !Array.isArray(value));
 }
 
 /** The query of a URL as a body would have it; undefined when there is none. */

@@ -19,7 +19,7 @@ import {
 import { type CompiledQuery, compileQuery, isCompiledQuery } from 'graphql-jit';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../kernel/at-most.ts';
-import { type Cost, type CostRule, costRule, type RequestBudget, type Variables } from './cost.ts';
+import { type Cost, type CostRule, costRule, RequestBudget, type Variables } from './cost.ts';
 import { badInput, type ErrorCode } from './errors.ts';
 import { checkLimits, maxQueryLength, maxTokens, selectedFields } from './limits.ts';
 import type { Wants } from './nodes.ts';
@@ -61,6 +61,13 @@ interface Read {
   readonly document: DocumentNode;
   readonly rule: CostRule;
 }
+
+/** Where an operation belongs that came the wrong way. */
+const elsewhere: Readonly<Record<OperationTypeNode, string>> = {
+  query: 'Send queries by POST; over WebSocket there are only subscriptions',
+  subscription: 'Subscriptions are made over WebSocket (graphql-transport-ws) at this path',
+  mutation: 'There is no mutation here, only queries and subscriptions',
+};
 
 /** Memory for compiled queries, and for parsed ones. */
 const maxCompiledBytes = 64 * 1024 * 1024;
@@ -126,6 +133,13 @@ export class Queries {
     return this.#interpreted(read.document, text.operationName, cost);
   }
 
+  /** Throws as `prepare` does. What a page of its rows would cost, a subscription may cost. */
+  readSubscription(text: QueryText, variables: Variables): DocumentNode {
+    const { document, rule } = this.#read(text, OperationTypeNode.SUBSCRIPTION);
+    spend(rule, variables, new RequestBudget());
+    return document;
+  }
+
   #isRepeated(key: string): boolean {
     const hash = createHash('sha256').update(key).digest('base64');
     if (this.#seen.has(hash)) return true;
@@ -155,7 +169,7 @@ export class Queries {
     };
   }
 
-  #read({ query, operationName }: QueryText): Read {
+  #read({ query, operationName }: QueryText, wanted = OperationTypeNode.QUERY): Read {
     const document = shallow(() => this.#checked(query));
     const operation = getOperationAST(document, operationName);
     if (operation === null || operation === undefined) {
@@ -167,9 +181,8 @@ export class Queries {
           : `Unknown operation named "${operationName}".`;
       throw new RefusedQuery([new GraphQLError(message)], 'GRAPHQL_VALIDATION_FAILED');
     }
-    if (operation.operation !== OperationTypeNode.QUERY) {
-      const error = new GraphQLError(`There is no ${operation.operation} here, only queries`);
-      throw new RefusedQuery([error], 'GRAPHQL_VALIDATION_FAILED');
+    if (operation.operation !== wanted) {
+      throw new RefusedQuery([new GraphQLError(elsewhere[operation.operation])], 'GRAPHQL_VALIDATION_FAILED');
     }
     return { document, rule: costRule(document, operation) };
   }

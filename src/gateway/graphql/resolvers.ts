@@ -3,7 +3,7 @@ import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { type BlockPage, pageOfBlocks } from '../chain-index/blocks.ts';
 import type { AskedHeights, Completeness, CompletenessReader } from '../chain-index/completeness.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
-import { heightOf, MAX_HEIGHT, type OrderKey, tieOf } from '../chain-index/order.ts';
+import { heightOf, MAX_HEIGHT, type OrderKey, PENDING_POS, tieOf } from '../chain-index/order.ts';
 import type { Criteria, Interruption } from '../chain-index/search.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { criteriaOf, type RangeInput, type SortOrder, type TransactionsArgs } from './criteria.ts';
@@ -178,7 +178,7 @@ function coveredHeights({ args, edges, pageInfo }: TransactionPage): AskedHeight
   const { min, max } = args.block ?? {};
   const sort = args.sort ?? 'HEIGHT_DESC';
   if (sort.startsWith('INGESTED')) return { min, max };
-  const after = isCursor(args.after) ? heightOf(parseTransactionCursor(args.after).pos) : null;
+  const after = isCursor(args.after) ? minedHeight(parseTransactionCursor(args.after).pos) : null;
   const last = pageInfo.hasNextPage ? edges.at(-1)?.node.block?.height : null;
   if (sort.endsWith('ASC')) {
     // Behind the mined ones come those that are not.
@@ -186,6 +186,9 @@ function coveredHeights({ args, edges, pageInfo }: TransactionPage): AskedHeight
   }
   return last === undefined ? undefined : { min: last ?? min, max: after ?? max };
 }
+
+/** undefined for what is not mined. */
+const minedHeight = (pos: number) => (pos >= PENDING_POS ? undefined : heightOf(pos));
 
 interface BlocksArgs {
   readonly ids?: readonly string[] | null;

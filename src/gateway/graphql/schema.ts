@@ -37,6 +37,57 @@ type Query {
   completeness(block: BlockFilter): Completeness!
 }
 
+type Subscription {
+  "Transactions and data items that match every given filter, each time that something happens to one."
+  transactions(
+    ids: [ID!]
+    owners: [String!]
+    recipients: [String!]
+    tags: [TagFilter!]
+    bundledIn: [ID!]
+    parent: [ID!] @deprecated(reason: "Use bundledIn")
+    block: BlockFilter
+    ingested_at: RangeFilter
+    "Only when they come to one of these states; all of them unless given."
+    states: [TransactionState!]
+    "Cursor of the last event that was seen: goes on from there. Without it, what happens from now on."
+    after: String
+  ): TransactionEvent!
+  "Blocks, each time that something happens to one."
+  blocks(ids: [ID!], height: BlockFilter, states: [BlockState!], after: String): BlockEvent!
+}
+
+enum TransactionState {
+  "Known, and in no block yet."
+  NEW
+  "In a block of the chain."
+  MINED
+  "Taken out of the chain again by a fork."
+  REVERTED
+  "So deep in the chain that no fork reaches it."
+  FINAL
+}
+
+enum BlockState {
+  NEW
+  "Replaced by a fork."
+  REVERTED
+  FINAL
+}
+
+type TransactionEvent {
+  cursor: String!
+  state: TransactionState!
+  "As the index has it when the event is told."
+  node: Transaction!
+}
+
+type BlockEvent {
+  cursor: String!
+  state: BlockState!
+  node: Block!
+}
+
 input TagFilter {
   name: String!
   "Any of these values."
@@ -216,7 +267,10 @@ type Block {
 
 export type Resolver<Context> = GraphQLFieldResolver<unknown, Context>;
 
-/** The schema with resolvers, named `Type.field`. Fields without one are read from their parent object. */
+/**
+ * The schema with resolvers, named `Type.field`. Fields without one are read from their parent object. Those of
+ * `Subscription` answer what is to be iterated over.
+ */
 export function createSchema<Context>(resolvers: Readonly<Record<string, Resolver<Context>>>): GraphQLSchema {
   const schema = buildSchema(sdl);
   for (const [path, resolve] of Object.entries(resolvers)) {
@@ -224,7 +278,8 @@ export function createSchema<Context>(resolvers: Readonly<Record<string, Resolve
     const type = schema.getType(typeName);
     const field = type !== undefined && 'getFields' in type ? type.getFields()[fieldName] : undefined;
     if (field === undefined || !('args' in field)) throw new Error(`the schema has no ${path}`);
-    field.resolve = resolve;
+    if (typeName === 'Subscription') field.subscribe = resolve;
+    else field.resolve = resolve;
   }
   return schema;
 }

@@ -18,6 +18,30 @@ const pairsPerStep = 2_000;
 /** A query compares for so long at a time. */
 const turnMs = 10;
 
+type Test = (text: string) => boolean;
+
+function valueTests(match: Exclude<TagMatch, 'EXACT'>, name: string, values: readonly string[]): Test[] {
+  if ([name, ...values].some((pattern) => pattern.length > maxPatternLength)) {
+    throw badInput('Tag pattern is too long');
+  }
+  return values.map((value) => (match === 'WILDCARD' ? wildcard(value) : fuzzy(value, match)));
+}
+
+/** Does a tag match, judged by itself? As `matchingTerms` finds those that there are. */
+export function tagTest(
+  match: TagMatch,
+  name: string,
+  values: readonly string[],
+): (name: string, value: string) => boolean {
+  if (match === 'EXACT') {
+    const wanted = new Set(values);
+    return (tagName, value) => tagName === name && wanted.has(value);
+  }
+  const tests = valueTests(match, name, values);
+  const isName = match === 'WILDCARD' ? wildcard(name) : (tagName: string) => tagName === name;
+  return (tagName, value) => isName(tagName) && tests.some((test) => test(value));
+}
+
 /** The terms of all tag pairs that match. */
 export async function matchingTerms(
   terms: Terms,
@@ -26,10 +50,7 @@ export async function matchingTerms(
   values: readonly string[],
   signal: Interruption | undefined,
 ): Promise<number[]> {
-  if ([name, ...values].some((pattern) => pattern.length > maxPatternLength)) {
-    throw badInput('Tag pattern is too long');
-  }
-  const tests = values.map((value) => (match === 'WILDCARD' ? wildcard(value) : fuzzy(value, match)));
+  const tests = valueTests(match, name, values);
   const found: number[] = [];
   const turns = new Turns(signal);
   let scanned = 0;

@@ -12,7 +12,10 @@ import {
   text,
   until,
 } from '../../../test/support/local-gateway.ts';
+import { EventLog } from '../../events/event-log.ts';
+import { unpackChanges } from '../chain-index/event-batch.ts';
 import { entry, header } from '../chain-index/testing.ts';
+import { fetchTransaction } from './fetch-block.ts';
 
 let stack: LocalStack | undefined;
 let onEngine: LocalStackOptions = {};
@@ -230,6 +233,32 @@ for (const engine of engines)
       await text(`${running.node.url}/mine/2`);
       await caughtUp(running);
       assert.equal((await running.inside.index.locate(id))?.height, undefined);
+    });
+
+    it('goes on with a block that a crash left half written, and tells nobody that it was taken back', async () => {
+      const running = await start();
+      await text(`${running.node.url}/mine/2`);
+      await caughtUp(running);
+      await running.restartGateway({ START_WRITERS: 'false' });
+      const id = await post(running);
+      await text(`${running.node.url}/mine`);
+      const { index, nodes } = running.inside;
+      const found = await fetchTransaction(nodes, id, 'tx', { lane: 'import' });
+      assert.ok(found !== undefined);
+      const prepared = await index.writer.prepare([
+        entry(found, { height: index.height + 1, blockIndex: 0 }),
+      ]);
+      await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+      await running.restartGateway();
+      await caughtUp(running);
+      await text(`${running.node.url}/mine`);
+      await caughtUp(running);
+      const { sql } = running.inside.index;
+      const log = new EventLog(sql);
+      await log.number();
+      const states = (await log.read(0)).flatMap(unpackChanges).map(({ state }) => state);
+      assert.equal(states.includes('reverted'), false);
+      assert.equal((await query(running)).filter((one) => one.id === id && one.block !== null).length, 1);
     });
 
     it('answers 504 while the node hangs, and goes on after', async () => {

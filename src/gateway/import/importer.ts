@@ -11,8 +11,10 @@ import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { Lease, LostLease } from '../../storage/sql/lease.ts';
 import { deleteBlocksAbove, highestHole } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
+import { firstPos, PENDING_POS } from '../chain-index/order.ts';
 import type { Header } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { CHAIN_TERM } from '../chain-index/terms.ts';
 import { UpstreamError } from '../errors.ts';
 import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
@@ -29,6 +31,8 @@ export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
   readonly stopHeight: number | undefined;
   readonly pollMs: number;
   readonly maxForkDepth: number;
+  /** Called when a block was added at the head of the chain. */
+  readonly onBlock: () => void;
   /** Called where the chain is another one than was indexed; undefined where that is never believed. */
   readonly onOtherChain: (() => void) | undefined;
 }
@@ -59,6 +63,8 @@ export class Importer {
   #loggedAt = 0;
   #importedSince = 0;
   #cleaned = false;
+  /** Something may be left of a block whose row was not written. */
+  #hasTail = true;
   /** Rounds that failed since a block was imported. */
   #failures = 0;
   #holesCheckedAt = 0;
@@ -152,6 +158,7 @@ export class Importer {
     await index.refresh();
     if (await this.#isForked(head)) await this.#takeBack(index.height);
     let next = index.height < 0 ? startHeight : index.height + 1;
+    if (next > target) await this.#dropTail();
     let ahead = this.#ahead();
     try {
       while (next <= target && !this.#stopping.signal.aborted) {
@@ -169,7 +176,10 @@ export class Importer {
           next = index.height < 0 ? startHeight : index.height + 1;
           continue;
         }
+        if (this.#hasTail && !(await isBeginOf(index, fetched.block))) await this.#dropTail();
+        this.#hasTail = true;
         await this.#write(fetched, true);
+        this.#hasTail = false;
         next += 1;
       }
     } finally {
@@ -182,13 +192,21 @@ export class Importer {
     return new FetchAhead((height, signal) => this.#fetch(height, signal), this.#stopping.signal);
   }
 
-  /** After a crash there may be records of a block whose row was not written. */
+  /** After a crash there may be items that are not where their bundle is, and a tail of another process. */
   async #finishInterrupted(): Promise<void> {
     const { index } = this.#options;
-    await index.refresh();
+    while (await index.writer.reposition(index.sql));
+    this.#hasTail = true;
+    this.#cleaned = true;
+  }
+
+  /** Takes records out of the chain that are above its newest block: what a crash left, of a block that is not the next. */
+  async #dropTail(): Promise<void> {
+    const { index } = this.#options;
+    if (!this.#hasTail) return;
     while (await index.writer.unmine(index.sql, index.height, this.#fence));
     while (await index.writer.reposition(index.sql));
-    this.#cleaned = true;
+    this.#hasTail = false;
   }
 
   /** True when the chain's head is at or below ours and is not our block of that height. */
@@ -230,9 +248,12 @@ export class Importer {
     log.warn({ height, depth: this.#rewound }, 'fork: taking blocks back');
     await index.sql.transaction(async (tx) => {
       await this.#fence(tx);
-      await deleteBlocksAbove(tx, height - 1);
+      const events = index.writer.newEvents();
+      await deleteBlocksAbove(tx, height - 1, events);
+      await events.append(tx);
     });
     while (await index.writer.unmine(index.sql, height - 1, this.#fence));
+    this.#hasTail = false;
     await index.refresh();
     return true;
   }
@@ -272,6 +293,7 @@ export class Importer {
       this.#advancedAt = performance.now();
       this.#trouble = undefined;
       metrics.height.set(height);
+      this.#options.onBlock();
     }
     metrics.blocks.inc();
     metrics.transactions.inc(fetched.headers.size);
@@ -322,4 +344,22 @@ export class Importer {
       ahead.stop();
     }
   }
+}
+
+/**
+ * Are all records above the newest block of this very block, where it has them? It is then written to its end, and nobody
+ * is told that it was taken back. A bundle's items lie where the bundle does.
+ */
+async function isBeginOf(index: SqlGatewayIndex, block: FetchedBlock): Promise<boolean> {
+  const rows = await index.sql.all<{ id: Buffer; height: number; block_index: number }>(
+    `SELECT r.id, r.height, r.block_index FROM postings p JOIN records r ON r.record = p.record
+     WHERE p.term = ? AND p.pos >= ? AND p.pos < ?`,
+    CHAIN_TERM,
+    firstPos(index.height + 1),
+    PENDING_POS,
+  );
+  return rows.every(
+    ({ id, height, block_index }) =>
+      height === block.height && block.txs[block_index] === id.toString('base64url'),
+  );
 }

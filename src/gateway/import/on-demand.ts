@@ -58,11 +58,10 @@ export class OnDemandImport {
   /** Indexes the header of a transaction; false when the chain does not have it. */
   async fetch(id: string, lane: Lane = 'import'): Promise<boolean> {
     const { index, nodes } = this.#options;
-    const header =
-      (await fetchTransaction(nodes, id, 'tx', { lane })) ??
-      (await fetchTransaction(nodes, id, 'unconfirmed_tx', { lane }));
+    const mined = await fetchTransaction(nodes, id, 'tx', { lane });
+    const header = mined ?? (await fetchTransaction(nodes, id, 'unconfirmed_tx', { lane }));
     if (header === undefined) return false;
-    await indexHeader(index, header);
+    await indexHeader(index, header, mined === undefined);
     return true;
   }
 

@@ -2,6 +2,7 @@
  * A local chain can be removed and begun anew, or another local node be named: then the index is of a chain that is
  * gone. In the world `local` it begins anew too. Elsewhere another chain is a mistake, and nothing is dropped for it.
  */
+import { forgetEvents } from '../../events/event-log.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -46,5 +47,7 @@ export async function forgetOtherChain(sql: Sql, nodes: NodePool, log: Logger): 
   log.warn('the local chain is another one than was indexed: the index begins anew');
   await sql.transaction(async (tx) => {
     for (const table of chainTables) await tx.run(`DELETE FROM ${table}`);
+    await forgetEvents(tx);
+    await tx.run('UPDATE final_cursor SET pos = 0, tie = -1, record = -1');
   });
 }

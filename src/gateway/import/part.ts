@@ -2,12 +2,17 @@
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '../../kernel/background/backoff.ts';
 import { createJob } from '../../kernel/background/job.ts';
+import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
+import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import { createPool } from '../../kernel/pool/pool.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import type { GatewayContext } from '../chain/context.ts';
+import { tellFinal } from '../chain-index/finality.ts';
+import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { Filters } from '../filters/filter.ts';
 import { compileFilter } from '../filters/match.ts';
 import type { UnbundleTasks } from '../unbundle/read-bundle.ts';
@@ -61,8 +66,10 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
   const shared = { ...intake, index, nodes, log };
   const onLoopback = nodes.status.every(({ url }) => /^https?:\/\/(localhost|127\.|\[::1\])/.test(url));
   const pollMs = config.GATEWAY_POLL_INTERVAL_MS || (onLoopback ? 250 : 5_000);
+  const finality = createFinality(index, log);
   const importer = new Importer({
     ...shared,
+    onBlock: () => finality.wake(),
     metrics: createImportMetrics(metrics),
     startHeight: config.START_HEIGHT,
     stopHeight: config.STOP_HEIGHT,
@@ -89,7 +96,9 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
 
   return {
     name: 'writers',
-    jobs: config.START_WRITERS ? [importer, sideJobs, unbundler, judgeOutdatedBundles(shared), counting] : [],
+    jobs: config.START_WRITERS
+      ? [importer, finality, sideJobs, unbundler, judgeOutdatedBundles(shared), counting]
+      : [],
     start: () => queue.useFilters(filters.unbundle, filters.index),
     stop: () => {
       stopping.abort();
@@ -115,6 +124,22 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
       return found;
     },
   };
+}
+
+/** Tells of what no fork reaches any more, when a block made it so. */
+function createFinality(index: SqlGatewayIndex, log: Logger): WakeableTask {
+  const task: WakeableTask = new WakeableTask({
+    name: 'tell what is final',
+    async run() {
+      while (!task.isStopped && (await tellFinal(index.sql, index.writer)));
+      return undefined;
+    },
+    failed(error, failures) {
+      log.warn({ err: error }, 'what is final could not be told');
+      return backoffMs({ firstMs: 1_000, longestMs: 60_000 }, failures);
+    },
+  });
+  return task;
 }
 
 /** Counts what the unbundler does. `lastIndexedAt`, in Unix seconds, begins with the process. */

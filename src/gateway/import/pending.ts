@@ -25,8 +25,8 @@ export function inlineData({ format, data, dataSize, dataRoot }: Transaction): B
   return format === 1 || dataRootOf(data).equals(dataRoot) ? data : undefined;
 }
 
-/** Where it is mined already, the index keeps its place. */
-export async function indexHeader(index: SqlGatewayIndex, header: Header): Promise<void> {
+/** Where it is mined already, the index keeps its place. `tellsNew` is false for what may be in a block of long ago. */
+export async function indexHeader(index: SqlGatewayIndex, header: Header, tellsNew = true): Promise<void> {
   const prepared = await index.writer.prepare([entryOf(header, undefined)]);
-  await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+  await index.sql.transaction((tx) => index.writer.put(tx, prepared, { tellsNew }));
 }

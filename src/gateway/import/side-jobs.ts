@@ -13,6 +13,7 @@ import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { dropPending } from '../chain-index/drop.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
+import { minedOf, type PlaceRow, placeColumns } from '../chain-index/writer.ts';
 import { UpstreamError } from '../errors.ts';
 import { fetchTransaction } from './fetch-block.ts';
 import { indexHeader } from './pending.ts';
@@ -27,6 +28,12 @@ export interface SideJobsOptions extends BundleIntake {
   readonly mempoolMs: number | undefined;
   readonly missingMs: number;
   readonly pendingTtlSeconds: number;
+}
+
+interface MissingRow extends PlaceRow {
+  readonly id: Buffer;
+  readonly height: number;
+  readonly attempts: number;
 }
 
 const missingPerRound = 20;
@@ -105,8 +112,8 @@ export class SideJobs implements Job {
     const { index, nodes, queue } = this.#options;
     const { signal } = this.#stopping;
     const now = Math.floor(Date.now() / 1000);
-    const due = await index.sql.all<{ id: Buffer; height: number; block_index: number; attempts: number }>(
-      `SELECT id, height, block_index, attempts FROM missing_transactions WHERE next_try_at <= ?
+    const due = await index.sql.all<MissingRow>(
+      `SELECT m.id, m.attempts, ${placeColumns('m')} FROM missing_transactions m WHERE next_try_at <= ?
        ORDER BY next_try_at LIMIT ?`,
       now,
       missingPerRound,
@@ -127,9 +134,7 @@ export class SideJobs implements Job {
         );
         continue;
       }
-      const prepared = await index.writer.prepare([
-        entryOf(header, { height: row.height, blockIndex: row.block_index }),
-      ]);
+      const prepared = await index.writer.prepare([entryOf(header, minedOf(row))]);
       const queued = await index.sql.transaction(async (tx) => {
         // A fork may have taken the block away since.
         const removed = await tx.run(

@@ -1,6 +1,7 @@
 /** A fetched block into the index: records first, the block row last, so that a crash between leaves a tail to undo. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { insertBlock } from '../chain-index/blocks.ts';
+import type { EventBatch } from '../chain-index/event-batch.ts';
 import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
 import type { Entry, Header, Mined } from '../chain-index/records.ts';
 import { insertRows } from '../chain-index/rows.ts';
@@ -32,17 +33,17 @@ export async function writeBlock(
   const entries: Entry[] = [];
   const missing: (readonly [Buffer, number, number, number, number])[] = [];
   block.txs.forEach((id, blockIndex) => {
-    const mined = { height: block.height, blockIndex };
+    const mined = { height: block.height, blockIndex, blockId: block.id };
     const header = headers.get(id);
     if (header !== undefined) entries.push(entryOf(header, mined));
     else missing.push([Buffer.from(id, 'base64url'), block.height, blockIndex, 0, 0]);
   });
   const prepared = await index.writer.prepare(entries);
   let queued = false;
-  const write = async (tx: SqlExecutor, from: number) => {
+  const write = async (tx: SqlExecutor, from: number, events?: EventBatch) => {
     await fence(tx);
     const batch = prepared.slice(from, from + WRITE_BATCH);
-    await index.writer.put(tx, batch);
+    await index.writer.put(tx, batch, { ...(events && { events }) });
     for (const { entry } of batch) {
       queued = (await queueBundle(tx, intake, entry.header, block.height)) || queued;
     }
@@ -53,7 +54,8 @@ export async function writeBlock(
     await index.sql.transaction((tx) => write(tx, start));
   }
   await index.sql.transaction(async (tx) => {
-    await write(tx, from);
+    const events = index.writer.newEvents();
+    await write(tx, from, events);
     await insertRows(
       tx,
       'missing_transactions',
@@ -61,7 +63,8 @@ export async function writeBlock(
       missing,
       'ON CONFLICT (id) DO NOTHING',
     );
-    await insertBlock(tx, block);
+    await insertBlock(tx, block, events);
+    await events.append(tx);
     if (options.isHead) {
       await tx.run(
         `INSERT INTO chain_state (name, value) VALUES ('stable_height', ?)

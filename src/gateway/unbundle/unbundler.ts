@@ -12,7 +12,7 @@ import { traced } from '../../kernel/tracing/tracing.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import type { Entry } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
-import { minedOf } from '../chain-index/writer.ts';
+import { minedOf, type PlaceRow, placeColumns } from '../chain-index/writer.ts';
 import type { Predicate } from '../filters/match.ts';
 import { isBundle, subjectOf } from './bundle-tags.ts';
 import { type BundleQueue, type Claimed, ranks, type Unbundled } from './queue.ts';
@@ -217,8 +217,8 @@ export class Unbundler {
     const nested = matched.filter((item) => depth < maxDepth && isBundle(item.header.tags));
     const queued = await index.sql.transaction(async (tx) => {
       // A fork may move the root while its items are written: they go where it is now.
-      const row = await tx.get<{ height: number | null; block_index: number | null }>(
-        `SELECT height, block_index FROM records WHERE record = ? ${tx.forUpdate}`,
+      const row = await tx.get<PlaceRow>(
+        `SELECT ${placeColumns('records')} FROM records WHERE record = ? ${tx.forUpdate}`,
         place.root,
       );
       const mined = row === undefined ? undefined : minedOf(row);

@@ -61,6 +61,9 @@ export class Connections {
         maxHeaderSize: limits.maxHeaderSize ?? 16 * 1024,
         connectionsCheckingInterval: Math.min(5_000, Math.max(50, headersTimeout / 4)),
         noDelay: true,
+        // Other protocols, such as HTTP/2 without TLS, are offered by clients that take a plain answer as well.
+        shouldUpgradeCallback: ({ headers }) =>
+          this.server.listenerCount('upgrade') > 0 && headers.upgrade?.toLowerCase() === 'websocket',
         stallTimeoutMs: limits.stallTimeoutMs ?? 60_000,
         maxConnections: limits.maxConnections ?? 16_384,
         tls: limits.tls && { keys: limits.tls, onFailure: onTlsFailure },

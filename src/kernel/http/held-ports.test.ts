@@ -90,14 +90,20 @@ describe('a held port', () => {
     });
     assert.deepEqual(await ask(`${first.url}/other`), { text: 'other' });
     assert.deepEqual(await ask(first.url), { text: 'first' });
-    const socket = connect(first.port, '127.0.0.1');
-    socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n');
-    let received = '';
-    socket.setEncoding('utf8').on('data', (text: string) => {
-      received += text;
-    });
-    await once(socket, 'close');
-    assert.match(received, /hello$/);
+    const offer = async (head: string) => {
+      const socket = connect(first.port, '127.0.0.1');
+      socket.write(`GET / HTTP/1.1\r\nhost: a\r\n${head}\r\n\r\n`);
+      let received = '';
+      socket.setEncoding('utf8').on('data', (text: string) => {
+        received += text;
+        if (/\{.*\}$/.test(received)) socket.end();
+      });
+      await once(socket, 'close');
+      return received;
+    };
+    assert.match(await offer('connection: upgrade\r\nupgrade: WebSocket'), /hello$/);
+    // What nobody here speaks is offered for nothing.
+    assert.match(await offer('connection: upgrade\r\nupgrade: h2c'), /"first"/);
   });
 
   test('closes with its server at the end', async () => {

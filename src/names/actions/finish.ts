@@ -5,6 +5,8 @@ import type { NameRegistry } from '../../registry/name-registry.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { deliver, readOutcome } from '../chain/delivery.ts';
 import { chainFailureAs, chainUnavailable, stillBusy } from '../errors.ts';
+import { watchLease } from '../notices/leases.ts';
+import { type NameDeed, tellDone, tellNotDone } from '../notices/tell.ts';
 import { endCustody, writeReceipt } from '../receipts.ts';
 import { capitalIntent } from '../requests/read-purchase.ts';
 import type { ActionContext } from './context.ts';
@@ -29,9 +31,11 @@ export async function complete(context: ActionContext, action: Action, messageId
         custody: 'none',
         purchasedAt: at,
       });
+      await watchLease(tx, request.name, request.action === 'buy-name', at);
     } else if (request.action === 'transfer') {
       await endCustody(tx, request.antId, request.target);
     }
+    await tellDone(tx, deedOf(action), messageId, at);
     return true;
   });
   if ('name' in action.request) context.prices.forget(action.request.name);
@@ -62,6 +66,7 @@ export async function giveUp(
     const all = await keptWincOf(tx, action.nonce);
     if (all > 0n) await credits.settle('arns_action', action.nonce, winc(all));
     else await credits.refund('arns_action', action.nonce);
+    await tellNotDone(tx, deedOf(action), { reason: failedReason, refund: action.winc - all }, at);
     return true;
   });
   if (done) {
@@ -73,6 +78,10 @@ export async function giveUp(
     );
   }
   return readAgain(context, action);
+}
+
+function deedOf({ nonce, request, payer, antId, before }: Action): NameDeed {
+  return { id: nonce, request, payer, antId: antId ?? before?.ant };
 }
 
 /** The action as it stands now. */

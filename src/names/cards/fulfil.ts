@@ -20,6 +20,8 @@ import { describeFailure } from '../chain/program-failure.ts';
 import { freshKey } from '../chain/service-key.ts';
 import { NamesError, nameExists, nameMissing } from '../errors.ts';
 import { LockLost, LockTimeout } from '../locks.ts';
+import { watchLease } from '../notices/leases.ts';
+import { tellDone, tellNotDone } from '../notices/tell.ts';
 import { writeReceipt } from '../receipts.ts';
 import { debtorOf, excessShare } from './reversals.ts';
 import { move, type PaidPurchase, readPurchase, type Stage } from './store.ts';
@@ -273,13 +275,23 @@ async function confirm(
       custody: holder !== 'custodial' ? 'none' : payment.isGone ? 'operator' : 'buyer',
       purchasedAt: at,
     });
+    await watchLease(tx, asked.name, asked.action === 'buy-name', at);
     await creditExcess(tx, context, purchase, payment);
+    const owner = holder === 'custodial' ? undefined : holder;
+    await tellDone(tx, { ...deedOf(purchase), owner }, messageId, at);
   });
   context.prices.forget(asked.name);
   context.metrics.action(`card-${asked.action}`, 'completed');
   await context.changed.done(asked);
   return false;
 }
+
+const deedOf = ({ nonce, purchase, address, antId }: PaidPurchase) => ({
+  id: nonce,
+  request: purchase,
+  payer: address,
+  antId,
+});
 
 /** What was paid beyond the name becomes credits, except the part that has gone back: nobody owes that any more. */
 async function creditExcess(
@@ -319,6 +331,7 @@ async function giveUp(context: FulfilContext, purchase: PaidPurchase, reason: st
     if (!(await move(tx, nonce, purchase.stage, 'done', { at, status: 'FAILED', failedReason })))
       return false;
     await oweRefundIn(tx, nonce, at);
+    await tellNotDone(tx, deedOf(purchase), { reason: failedReason, refund: 'card' }, at);
     // What went back in the meantime was owed for a name that nobody will have.
     if (takenBack === 0n) return true;
     await context.credits.within(tx).credit({

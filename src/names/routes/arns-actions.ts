@@ -1,10 +1,10 @@
 /** The action routes: create, price, status, sign (interface §4.2). */
 import { hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { Type } from 'typebox';
 import { MAX_PAYERS } from '../../credits/credits.ts';
 import { unsignedTransaction } from '../../formats/solana/transaction.ts';
 import type { App } from '../../kernel/http/app.ts';
+import { keepBodies } from '../../kernel/http/raw-body.ts';
 import { normalizeAddress } from '../../wallets/address.ts';
 import { createAction } from '../actions/create.ts';
 import { readOwnerProof, verifyOwnerProof } from '../actions/owner-proof.ts';
@@ -19,18 +19,10 @@ import { requirePayer } from './request-signer.ts';
 import { envelope, errorText, ownerHeaders } from './schemas.ts';
 
 const maxBody = 64 * 1024;
-/** Bodies as they came, for the signatures that cover them. */
-const bodies = new WeakMap<IncomingMessage, Buffer>();
 const errors = { 400: errorText, 401: errorText, 402: errorText, 404: errorText, 503: errorText };
 
 export function arnsActionRoutes(app: App, context: NamesContext): void {
-  // Everything may be in the query: then a client may say JSON and send nothing.
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    bodies.set(request.raw, Buffer.from(body));
-    if (body.length === 0) done(null, undefined);
-    else parse(request, body.toString(), done);
-  });
+  const bodyOf = keepBodies(app);
 
   app.post(
     '/arns/actions/:action',
@@ -51,7 +43,7 @@ export function arnsActionRoutes(app: App, context: NamesContext): void {
       if (name === undefined) throw unknownAction(request.params.action.slice(0, 60));
       const actions = acting(context);
       const { signatures } = context;
-      const signer = await requirePayer(request, signatures, bodies.get(request.raw) ?? Buffer.alloc(0));
+      const signer = await requirePayer(request, signatures, bodyOf(request));
       const { wallet: payer, uuid: payerNonce } = signer;
       const fields = mergeFields(request.query, request.body);
       const asked = readActionRequest(name, fields, actions.key.address);

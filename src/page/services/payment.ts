@@ -13,7 +13,7 @@ interface Answer {
 }
 
 interface Asking {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal | undefined;
@@ -395,6 +395,23 @@ export async function readAsWallet<T>(
   if (answer.status !== 200) throw new ServiceError(answer.status, messageIn(answer.text));
   const token = answer.headers.get('authorization') ?? undefined;
   return { value: JSON.parse(answer.text) as T, token };
+}
+
+/** What only the wallet itself may ask for or change. `headers` are its signature, or to read the token of an earlier answer. */
+export async function askSigned<T>(
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body?: string,
+): Promise<{ readonly value: T; readonly token: string | undefined }> {
+  const json = body === undefined ? {} : { 'content-type': 'application/json' };
+  const answer = await askRaw(path, {
+    method,
+    headers: { ...json, ...headers },
+    ...(body !== undefined && { body }),
+  });
+  if (answer.status >= 400) throw new ServiceError(answer.status, messageIn(answer.text));
+  return { value: JSON.parse(answer.text) as T, token: answer.headers.get('authorization') ?? undefined };
 }
 
 export interface Redeemed {

@@ -18,6 +18,7 @@ export function addWalletCommands(): void {
       { id: 'wallet-share', label: words.share, href: '/wallet/share' },
       { id: 'wallet-redeem', label: words.redeem, href: '/wallet/redeem' },
       { id: 'wallet-prices', label: words.prices, href: '/wallet/prices' },
+      { id: 'wallet-notices', label: words.notices, href: '/wallet/notices' },
       ...(current === undefined
         ? []
         : [

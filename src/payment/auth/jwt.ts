@@ -7,12 +7,22 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
 
 const LIFE_SECONDS = 3600;
+/** In the address of an event stream, where proxies and histories may keep it. */
+export const TICKET_SECONDS = 60;
+
+/** The audience keeps tokens apart that are good for different things, and from any other made with the same secret. */
+export type Audience = 'balance' | 'events';
 const MAX_TOKEN_LENGTH = 1_024;
 const header = encode({ alg: 'HS256', typ: 'JWT' });
 
-export function issueToken(secret: string, walletAddress: string, nowSeconds: number): string {
-  // The audience keeps these tokens apart from any other made with the same secret.
-  const claims = { walletAddress, iat: nowSeconds, exp: nowSeconds + LIFE_SECONDS, aud: 'balance' };
+export function issueToken(
+  secret: string,
+  walletAddress: string,
+  nowSeconds: number,
+  audience: Audience = 'balance',
+): string {
+  const life = audience === 'events' ? TICKET_SECONDS : LIFE_SECONDS;
+  const claims = { walletAddress, iat: nowSeconds, exp: nowSeconds + life, aud: audience };
   return signToken(secret, claims);
 }
 
@@ -22,7 +32,12 @@ export function signToken(secret: string, claims: object): string {
 }
 
 /** The wallet a token speaks for; undefined when it is forged, expired, or made for something else. */
-export function readToken(secret: string, token: string, nowSeconds: number): string | undefined {
+export function readToken(
+  secret: string,
+  token: string,
+  nowSeconds: number,
+  audience: Audience = 'balance',
+): string | undefined {
   if (token.length > MAX_TOKEN_LENGTH) return undefined;
   const [head, body, signed, ...more] = token.split('.');
   if (head === undefined || body === undefined || signed === undefined || more.length > 0) return undefined;
@@ -31,7 +46,7 @@ export function readToken(secret: string, token: string, nowSeconds: number): st
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
   if (decode(head)?.alg !== 'HS256') return undefined;
   const { walletAddress, exp, aud } = decode(body) ?? {};
-  if (typeof walletAddress !== 'string' || typeof exp !== 'number' || aud !== 'balance') return undefined;
+  if (typeof walletAddress !== 'string' || typeof exp !== 'number' || aud !== audience) return undefined;
   return exp > nowSeconds ? walletAddress : undefined;
 }
 

@@ -6,7 +6,8 @@ import { LRUCache } from 'lru-cache';
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
 import type { Reply, Request } from '../../kernel/http/app.ts';
 import { parseAddress } from '../../wallets/address.ts';
-import { issueToken, readToken } from './jwt.ts';
+import { invalidSignature } from '../errors.ts';
+import { type Audience, issueToken, readToken } from './jwt.ts';
 
 /** Who a request speaks for, when it said so in a way that was checked. */
 export interface RequestWallet {
@@ -20,6 +21,10 @@ export interface Authenticator {
    * not hold. A verified signature puts a fresh token into the answer's `Authorization` header.
    */
   walletOf(request: Request, reply: Reply): Promise<RequestWallet | 'invalid' | undefined>;
+  /** Stands for a wallet in the address of an event stream for a minute: browsers send no headers there. */
+  ticketFor(address: string): string;
+  /** The wallet of a ticket; undefined when it is forged or its minute is over. */
+  ticketWallet(ticket: string): RequestWallet | undefined;
 }
 
 export interface AuthenticatorOptions {
@@ -51,7 +56,15 @@ export function createAuthenticator({
       reply.header('authorization', tokenFor(address));
       return { address, addressType: kind };
     },
+    ticketFor: (address) => issueToken(jwtSecret, address, seconds(), 'events'),
+    ticketWallet: (ticket) => walletOfToken(ticket, 'events'),
   };
+
+  function walletOfToken(token: string, audience: Audience): RequestWallet | undefined {
+    const address = readToken(jwtSecret, token, seconds(), audience);
+    const parsed = address === undefined ? undefined : parseAddress(address);
+    return parsed && { address: parsed.address, addressType: parsed.kind };
+  }
 
   function tokenFor(address: string): string {
     const at = seconds();
@@ -65,8 +78,17 @@ export function createAuthenticator({
   function bearer(request: Request): RequestWallet | undefined {
     const header = request.headers.authorization;
     if (header === undefined || !header.startsWith('Bearer ')) return undefined;
-    const address = readToken(jwtSecret, header.slice('Bearer '.length), seconds());
-    const parsed = address === undefined ? undefined : parseAddress(address);
-    return parsed && { address: parsed.address, addressType: parsed.kind };
+    return walletOfToken(header.slice('Bearer '.length), 'balance');
   }
+}
+
+/** Throws where the request names no wallet, or does not prove it. */
+export async function requireWallet(
+  auth: Authenticator,
+  request: Request,
+  reply: Reply,
+): Promise<RequestWallet> {
+  const wallet = await auth.walletOf(request, reply);
+  if (wallet === undefined || wallet === 'invalid') throw invalidSignature();
+  return wallet;
 }

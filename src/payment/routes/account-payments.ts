@@ -3,8 +3,8 @@ import { Type } from 'typebox';
 import type { Credits, Payment } from '../../credits/credits.ts';
 import type { App } from '../../kernel/http/app.ts';
 import { neverCache, sendExact } from '../answers.ts';
-import type { Authenticator } from '../auth/request-wallet.ts';
-import { invalidCursor, invalidLimit, invalidSignature } from '../errors.ts';
+import { type Authenticator, requireWallet } from '../auth/request-wallet.ts';
+import { invalidCursor, invalidLimit } from '../errors.ts';
 import { errorText, signatureHeaders } from '../schemas.ts';
 
 export interface AccountPaymentsDeps {
@@ -47,8 +47,7 @@ export function accountPaymentsRoute(app: App, { credits, auth }: AccountPayment
       },
     },
     async (request, reply) => {
-      const wallet = await auth.walletOf(request, reply);
-      if (wallet === undefined || wallet === 'invalid') throw invalidSignature();
+      const wallet = await requireWallet(auth, request, reply);
       const limit = readLimit(request.query.limit);
       const before = readCursor(request.query.cursor);
       const page = await credits.payments(

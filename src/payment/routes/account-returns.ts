@@ -138,7 +138,6 @@ function returnRoute(scope: App, { returns, signatures }: AccountReturnsDeps): v
         response: {
           200: creditReturn,
           400: errorText,
-          401: errorText,
           403: errorText,
           404: errorText,
           409: errorText,

@@ -25,7 +25,7 @@ import { deleteUnused } from '../items/blob-uses.ts';
 import { countMiss, forgetMisses, LostItem } from './bundle-bytes.ts';
 import { type BundleRow, dueBundles, findBundle } from './bundle-rows.ts';
 import { isAnchorDead, judgeBundle, type Mined, type Verdict } from './confirm.ts';
-import { deleteLocalCopies, dropBundle, dropLostItem, makePermanent } from './endings.ts';
+import { deleteLocalCopies, dropBundle, dropLostItem, makePermanent, markPosted } from './endings.ts';
 import { countOnTheWay, countOverdue, type PlanLimits, planBundle } from './plan.ts';
 import { dataTreeOfBundle, type PrepareDeps, prepareBundle, WalletShort } from './prepare.ts';
 import { type SeedDeps, seedBundle } from './seed.ts';
@@ -216,7 +216,7 @@ export class Bundler {
         return false;
       }
     }
-    await this.#mark(bundle, 'posted', 'attempts = 0, posted_at = ?', now());
+    await markPosted(this.#lease.fenced, bundle, now());
     return true;
   }
 

@@ -1,18 +1,43 @@
 /**
- * How a bundle ends: its items are permanent, wait again, or fail for good and are paid back. Local copies of permanent
- * items are deleted after a while.
+ * What becomes of a bundle's items: they are on their way, permanent, wait again, or fail for good and are paid back.
+ * Local copies of permanent items are deleted after a while.
  */
 import type { Credits } from '../../credits/credits.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { dropBlobs } from '../items/blob-uses.ts';
+import { tellBundle, tellFailed } from '../items/notices.ts';
 import { parseSegments } from '../items/segments.ts';
+import type { BundleRow } from './bundle-rows.ts';
 import type { Mined } from './confirm.ts';
 
 /** Bundles an item may be dropped with before it is given up. */
 const maxFailures = 10;
 const deletedAtOnce = 200;
+
+/** A node has its transaction. Its items are told of it once, also when it is posted again. */
+export function markPosted(
+  sql: Transactions,
+  { plan, state, tx_id }: Pick<BundleRow, 'plan' | 'state' | 'tx_id'>,
+  now: number,
+): Promise<void> {
+  return sql.transaction(async (tx) => {
+    await changeOne(
+      tx,
+      `UPDATE upload_bundles SET state = 'posted', attempts = 0, posted_at = ? WHERE plan = ? AND state = ?`,
+      now,
+      plan,
+      state,
+    );
+    const untold = await tx.run(
+      `UPDATE upload_bundles SET told_tx_id = tx_id
+       WHERE plan = ? AND (told_tx_id IS NULL OR told_tx_id <> tx_id)`,
+      plan,
+    );
+    if (untold === 1) await tellBundle(tx, 'upload.bundled', plan, { bundle: tx_id }, now);
+  });
+}
 
 /** `lookAt`: when it is looked at again; undefined where bundles are not watched. */
 export function makePermanent(
@@ -23,22 +48,23 @@ export function makePermanent(
   lookAt: number | undefined = undefined,
 ): Promise<void> {
   return sql.transaction(async (tx) => {
-    await changeOne(
-      tx,
+    const bundle = await tx.get<{ tx_id: string | null }>(
       `UPDATE upload_bundles SET state = 'permanent', block_height = ?, confirmations = ?, changed_at = ?,
          look_at = ?
-       WHERE plan = ?`,
+       WHERE plan = ? RETURNING tx_id`,
       blockHeight,
       confirmations,
       now,
       lookAt ?? null,
       plan,
     );
+    if (bundle === undefined) throw new Error(`there is no bundle ${plan}`);
     await tx.run(
       `UPDATE upload_items SET state = 'permanent', permanent_at = ? WHERE bundle = ? AND state = 'planned'`,
       now,
       plan,
     );
+    await tellBundle(tx, 'upload.permanent', plan, { bundle: bundle.tx_id, blockHeight }, now);
   });
 }
 
@@ -51,7 +77,7 @@ export function dropBundle(sql: Transactions, credits: Credits, plan: string, no
       plan,
       maxFailures,
     );
-    for (const { id } of hopeless) await failItem(tx, credits, id, 'too_many_failures');
+    for (const { id } of hopeless) await failItem(tx, credits, id, 'too_many_failures', now);
     await tx.run(
       `UPDATE upload_items SET state = 'new', bundle = NULL, position = NULL, bundle_offset = NULL,
          failures = failures + 1 WHERE bundle = ? AND state = 'planned'`,
@@ -69,7 +95,7 @@ export function dropLostItem(
   now: number,
 ): Promise<void> {
   return sql.transaction(async (tx) => {
-    await failItem(tx, credits, id, 'missing_from_object_store');
+    await failItem(tx, credits, id, 'missing_from_object_store', now);
     await markDropped(tx, plan, now);
     await tx.run(
       `UPDATE upload_items SET state = 'new', bundle = NULL, position = NULL, bundle_offset = NULL
@@ -79,15 +105,22 @@ export function dropLostItem(
   });
 }
 
-async function failItem(tx: SqlExecutor, credits: Credits, id: string, reason: string): Promise<void> {
-  await changeOne(
-    tx,
+async function failItem(
+  tx: SqlExecutor,
+  credits: Credits,
+  id: string,
+  reason: string,
+  now: number,
+): Promise<void> {
+  const failed = await tx.get<{ signer: string }>(
     `UPDATE upload_items SET state = 'failed', failed_reason = ?, bundle = NULL, position = NULL,
-       bundle_offset = NULL WHERE id = ?`,
+       bundle_offset = NULL WHERE id = ? RETURNING signer`,
     reason,
     id,
   );
-  await credits.within(tx).refund('upload', id);
+  if (failed === undefined) throw new Error(`there is no item ${id} to give up`);
+  const refund = await credits.within(tx).refund('upload', id);
+  await tellFailed(tx, { id, signer: failed.signer, reason }, refund, now);
 }
 
 function markDropped(tx: SqlExecutor, plan: string, now: number): Promise<void> {

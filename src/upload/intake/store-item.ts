@@ -18,6 +18,7 @@ import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { uploadErrors } from '../errors.ts';
 import { useBlobs, useNoted } from '../items/blob-uses.ts';
 import { forgetFailed, insertItem, type NewItem, setAnswer } from '../items/item-rows.ts';
+import { type Price, tellReceipt } from '../items/notices.ts';
 import type { ApprovalOrder, RevokeOrder } from './approval-tags.ts';
 import type { FreeTier } from './free-tier.ts';
 import type { Payment } from './payment.ts';
@@ -57,7 +58,7 @@ export function storeItem(
       }
     }
     await (item.isNoted ? useNoted : useBlobs)(tx, item.segments, item.receivedAt);
-    await pay(tx, deps, item, payment);
+    await tellReceipt(tx, item, await pay(tx, deps, item, payment));
     const carried = await carryOut(tx, deps.credits, item, order);
     const answer = { ...item.answer, ...carried };
     if (carried !== undefined) await setAnswer(tx, item.id, answer);
@@ -65,10 +66,10 @@ export function storeItem(
   });
 }
 
-async function pay(tx: SqlExecutor, deps: StoreDeps, item: NewItem, payment: Payment): Promise<void> {
+async function pay(tx: SqlExecutor, deps: StoreDeps, item: NewItem, payment: Payment): Promise<Price> {
   if (payment.kind === 'free') {
     await deps.freeTier.count(tx, item.size, item.signer, payment.clientAddress, item.receivedAt);
-    return;
+    return { paid: 'free', winc: 0n, split: [] };
   }
   if (payment.kind === 'prepaid') {
     try {
@@ -77,13 +78,17 @@ async function pay(tx: SqlExecutor, deps: StoreDeps, item: NewItem, payment: Pay
       if (error instanceof PurchaseOver) throw uploadErrors.insufficientBalance();
       throw error;
     }
-    return;
+    return { paid: 'payment', winc: payment.amount, split: [] };
   }
   const { amount, adjustments = [] } = payment.spend;
   // What is free by a limited adjustment is counted all the same.
-  if (amount === 0n && !adjustments.some(({ limited }) => limited === true)) return;
+  if (amount === 0n && !adjustments.some(({ limited }) => limited === true)) {
+    return { paid: 'free', winc: 0n, split: [] };
+  }
   try {
-    await deps.credits.within(tx).spend({ ...payment.spend, id: item.id, reason: 'upload' });
+    const spent = { ...payment.spend, id: item.id, reason: 'upload' } as const;
+    const { split } = await deps.credits.within(tx).spend(spent);
+    return { paid: amount === 0n ? 'free' : 'credits', winc: amount, split };
   } catch (error) {
     if (error instanceof InsufficientCredits || error instanceof UnknownWallet) {
       throw uploadErrors.insufficientBalance();

@@ -3,8 +3,9 @@ import { addCommands } from '../../app/palette.ts';
 import { texts } from '../../texts.ts';
 
 export function addExplorerCommands(): void {
-  const { checkReceipt, playground, commandHint } = texts.explorer;
+  const { checkReceipt, playground, events, commandHint } = texts.explorer;
   addCommands(() => [
+    { id: 'explorer-events', label: events.command, hint: commandHint, href: '/explorer/events' },
     { id: 'explorer-receipt', label: checkReceipt, hint: commandHint, href: '/explorer/receipt' },
     { id: 'explorer-graphql', label: playground.command, hint: commandHint, href: '/explorer/graphql' },
   ]);

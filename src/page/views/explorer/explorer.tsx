@@ -2,6 +2,7 @@
 import type { Place } from '../../app/location.ts';
 import { AddressPage } from './address-page.tsx';
 import { BlockPage } from './block-page.tsx';
+import { EventsPage } from './events-page.tsx';
 import { GraphqlPage } from './graphql-page.tsx';
 import { LatestPage } from './latest-page.tsx';
 import { ReceiptPage } from './receipt-page.tsx';
@@ -19,6 +20,7 @@ export default function ExplorerView({ place }: { readonly place: Place }) {
   if (root === 'search')
     return <SearchPage key={place.query.get('q') ?? ''} text={place.query.get('q') ?? ''} />;
   if (first === 'graphql') return <GraphqlPage place={place} />;
+  if (first === 'events') return <EventsPage place={place} />;
   if (first === 'receipt') return <ReceiptPage id={place.query.get('id') ?? undefined} />;
   if (first === 'solana') return <SolanaPage key={second} signature={second} />;
   return <LatestPage place={place} />;

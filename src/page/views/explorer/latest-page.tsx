@@ -21,6 +21,7 @@ export function LatestPage({ place }: { readonly place: Place }) {
   return (
     <>
       <PageTitle title={texts.sections.explorer} note={words.note}>
+        <LinkButton href="/explorer/events">{words.events.open}</LinkButton>
         <LinkButton href="/explorer/receipt">{words.checkReceipt}</LinkButton>
         <LinkButton href="/explorer/graphql">{words.graphql}</LinkButton>
       </PageTitle>

@@ -26,6 +26,7 @@ import { OverviewPage } from './overview.tsx';
 import { RouterPage } from './router-page.tsx';
 import { SignIn } from './sign-in.tsx';
 import { useAction } from './use-action.ts';
+import { WebhooksPage } from './webhooks.tsx';
 
 const words = texts.operator;
 type PageId = keyof typeof words.pages;
@@ -54,6 +55,7 @@ const pages: Readonly<Record<PageId, Page>> = {
   gateways: { service: 'router', show: (props) => <RouterPage {...props} /> },
   exports: { service: 'gateway', show: () => <ExportsPage /> },
   indexes: { service: 'gateway', show: () => <IndexesPage /> },
+  webhooks: { service: 'gateway', show: () => <WebhooksPage /> },
   configuration: { show: ({ query }) => <ConfigurationPage query={query} /> },
   logs: { show: ({ query }) => <LogsPage query={query} /> },
 };

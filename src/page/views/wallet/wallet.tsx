@@ -4,13 +4,15 @@ import { Tabbed } from '../../kit/page-title.tsx';
 import { Tabs } from '../../kit/tabs.tsx';
 import { texts } from '../../texts.ts';
 import { AccountPage } from './account-page.tsx';
+import { Notices } from './notices.tsx';
 import { Overview } from './overview.tsx';
 import { Prices } from './prices.tsx';
 import { Redeem } from './redeem.tsx';
 import { Share } from './share.tsx';
 import { TopUp } from './top-up/top-up.tsx';
+import { Webhooks } from './webhooks.tsx';
 
-const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'account'] as const;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'account', 'notices', 'webhooks'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
@@ -25,6 +27,8 @@ export default function WalletView({ place }: { readonly place: Place }) {
     redeem: words.redeem,
     prices: words.prices,
     account: words.account,
+    notices: words.notices,
+    webhooks: words.webhooks,
   };
   return (
     <Tabbed>
@@ -43,6 +47,8 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
       {page === 'account' && <AccountPage place={place} />}
+      {page === 'notices' && <Notices />}
+      {page === 'webhooks' && <Webhooks />}
     </Tabbed>
   );
 }

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import pg from 'pg';
+import { eventually } from '../../../test/support/eventually.ts';
+import { testDatabaseUrl } from '../../config/testing.ts';
+import { openDatabase } from '../../storage/sql/open.ts';
+import { appendEvents } from '../event-log.ts';
+import { eventMigrations } from '../migrations.ts';
+import { testRow } from '../testing.ts';
+
+const kills = 2;
+const rows = 60;
+
+/** Kills the sender again and again, before or after its receiver answered. */
+async function survivesKills(databaseUrl: string | undefined, dataDir: string, name: string): Promise<void> {
+  const messages = new Map<string, string>();
+  const received: string[] = [];
+  let child: ChildProcess | undefined;
+  let killed = 0;
+  const receiver = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part);
+    const text = Buffer.concat(parts).toString();
+    const id = String(request.headers['webhook-id']);
+    assert.equal(messages.get(id) ?? text, text, 'a message that comes again is the same');
+    if (!messages.has(id)) {
+      const { events }: { events: { id: string; type: string }[] } = JSON.parse(text);
+      received.push(...events.flatMap((event) => (event.type === 'ping' ? [] : [event.id])));
+    }
+    messages.set(id, text);
+    const isDue = killed < kills && received.length > ((killed + 1) * rows) / (kills + 2);
+    if (!isDue) return void response.writeHead(204).end();
+    killed += 1;
+    // Every other time it has its answer, and cannot write it down any more.
+    if (killed % 2 === 0) response.writeHead(204).end();
+    child?.kill('SIGKILL');
+  });
+  receiver.listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  const sql = await openDatabase({ databaseUrl, dataDir, name, migrations: eventMigrations });
+  const script = join(import.meta.dirname, '../../../test/support/hooks-process.ts');
+  const start = async (): Promise<void> => {
+    child = spawn(process.execPath, [script, databaseUrl ?? '-', dataDir, name, url], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    child.once('exit', (_code, signal) => {
+      if (signal === 'SIGKILL' && received.length < rows) void start();
+    });
+    await once(child.stdout ?? child, 'data');
+  };
+  try {
+    await start();
+    for (let row = 0; row < rows; row += 1) {
+      await sql.transaction((tx) => appendEvents(tx, [testRow('a', [row])], Date.now()));
+      // Several messages, not one of all.
+      if (row % 10 === 9) await eventually('the row to be told', () => received.length > row);
+    }
+    assert.deepEqual(
+      received,
+      Array.from({ length: rows }, (_, row) => `${row + 1}-1`),
+    );
+    assert.equal(killed, kills);
+  } finally {
+    child?.removeAllListeners('exit');
+    child?.kill('SIGKILL');
+    await sql.close();
+    receiver.closeAllConnections();
+    receiver.close();
+  }
+}
+
+it('a sender that is killed again and again tells every event once and in order on SQLite', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-hooks-crash-'));
+  try {
+    await survivesKills(undefined, folder, 'events');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+const databaseUrl = testDatabaseUrl();
+it('a sender that is killed again and again tells every event once and in order on PostgreSQL', {
+  skip: databaseUrl === undefined && 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
+}, async () => {
+  const name = `hooks_crash_${process.pid}`;
+  try {
+    await survivesKills(databaseUrl, '', name);
+  } finally {
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    await client.query(`DROP SCHEMA IF EXISTS "${name}" CASCADE`);
+    await client.end();
+  }
+});
