@@ -42,6 +42,11 @@ export type ClawbackReason = (typeof clawbackReasons)[number];
 export const spendReasons = ['upload', 'arns_purchase_order', 'arns_action', 'payment_return'] as const;
 export type SpendReason = (typeof spendReasons)[number];
 
+/** Those by which credits are used: what goes back to where it was paid from is not. */
+export const useReasons: readonly SpendReason[] = spendReasons.filter(
+  (reason) => reason !== 'payment_return',
+);
+
 /**
  * The operator's own account. A payment that goes back is taken from whoever had its credits or signed for it; where
  * nobody did, it is booked here, so that it is below zero by what the operator has lost. No wallet has such an address.

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, readInteger, readText, rowReader } from '../../storage/sql/typed-rows.ts';
-import { type DaySpending, type Hold, spendReasons, winc } from '../credits.ts';
+import { type DaySpending, type Hold, spendReasons, useReasons, winc } from '../credits.ts';
 import { approvalAccount, namesOf } from './accounts.ts';
 
 const PAGE = 5_000;
@@ -20,11 +20,7 @@ const readEntry = rowReader(
   }),
 );
 
-/** What goes back to where it was paid from is not spent. */
-const reasons = spendReasons
-  .filter((reason) => reason !== 'payment_return')
-  .flatMap((reason) => [`'${reason}'`, `'refunded_${reason}'`])
-  .join(', ');
+const reasons = useReasons.flatMap((reason) => [`'${reason}'`, `'refunded_${reason}'`]).join(', ');
 
 /** The days since then on which something was spent or came back, the newest first. A day is one of UTC. */
 export async function spendingByDay(

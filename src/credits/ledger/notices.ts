@@ -11,7 +11,7 @@ import {
   type CreditRequest,
   LOSS_ACCOUNT,
   type PayerShare,
-  spendReasons,
+  useReasons,
 } from '../credits.ts';
 import { accountOfAddress, type Locked } from './accounts.ts';
 import { amountsByPayer, type SpendingRow } from './spendings.ts';
@@ -157,7 +157,7 @@ async function usualSpending(tx: SqlExecutor, address: string): Promise<bigint |
     address,
   );
   const spent = rows
-    .filter((row) => spendReasons.some((reason) => reason === row.reason))
+    .filter((row) => useReasons.some((reason) => reason === row.reason))
     .slice(0, spendingsCounted)
     .map((row) => -readAmount(row.amount));
   if (spent.length === 0) return undefined;
