@@ -61,7 +61,7 @@ async function survivesKills(databaseUrl: string | undefined, dataDir: string, n
     for (let row = 0; row < rows; row += 1) {
       await sql.transaction((tx) => appendEvents(tx, [testRow('a', [row])], Date.now()));
       // Several messages, not one of all.
-      if (row % 10 === 9) await eventually('the row to be told', () => received.length > row);
+      if (row % 20 === 19) await eventually('the row to be told', () => received.length > row);
     }
     assert.deepEqual(
       received,
