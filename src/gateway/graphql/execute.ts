@@ -51,11 +51,7 @@ export class GraphqlService {
   readonly #log: Logger;
   readonly #fork: ForkedEntries | undefined;
 
-  constructor(
-    index: SqlGatewayIndex,
-    log: Logger,
-    { completeness, fork, feed }: GraphqlServiceOptions = {},
-  ) {
+  constructor(index: SqlGatewayIndex, log: Logger, { completeness, fork, feed }: GraphqlServiceOptions = {}) {
     const told = completeness ?? new CompletenessReader(index.sql, { indexesAllItems: true });
     this.#schema = createSchema<never>({
       ...createResolvers(index, told, fork),

@@ -39,7 +39,15 @@ export interface GraphqlDeps extends Pick<GatewayContext, 'index' | 'log' | 'met
   readonly events: { readonly feed: ChainFeed; readonly limits: ReaderLimits };
 }
 
-export function createGraphqlPart({ index, log, metrics, meter, completeness, fork, events }: GraphqlDeps): Part {
+export function createGraphqlPart({
+  index,
+  log,
+  metrics,
+  meter,
+  completeness,
+  fork,
+  events,
+}: GraphqlDeps): Part {
   const { feed, limits } = events;
   const forked = fork && new ForkedEntries(index, fork);
   const service = new GraphqlService(index, log, { completeness, fork: forked, feed });
