@@ -96,7 +96,8 @@ export async function watchSubscription(
   tag: { readonly name: string; readonly value: string },
 ): Promise<Watcher> {
   const notes = new Notes();
-  let after: string | undefined;
+  // A socket that is open has not subscribed yet: what happens in between is in the log.
+  let after = '0';
   let isOver = false;
   let client = newClient(url);
   let reading: Promise<void> = Promise.resolve();

@@ -252,7 +252,7 @@ forEachEngine((engine, open) => {
   });
 
   it('an index of an earlier release tells nothing of what was stable before', async () => {
-    const before = migrations.filter(({ id }) => id !== 'gateway-005-final-cursor');
+    const before = migrations.filter(({ id }) => !id.endsWith('-final-cursor'));
     const old = await open(before, 'index');
     await old.run("INSERT INTO chain_state (name, value) VALUES ('stable_height', 7)");
     const sql = await open(migrations, 'index');

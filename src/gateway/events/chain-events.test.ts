@@ -76,9 +76,8 @@ test('a transaction is told when it is new, mined and final, and its blocks besi
   const told = take(follow(wanted), 3);
   await until('somebody follows', async () => (await readers()) > 0);
   const id = await post('one');
-  await until('it is pending', async () => (await fetch(`${stack.gateway.url}/tx/${id}`)).status === 202);
-  const mined = JSON.parse(await text(`${stack.node.url}/mine`));
-  await text(`${stack.node.url}/mine/20`);
+  await until('it is indexed', async () => (await stack.inside.index.recordOf(id)) !== undefined);
+  await text(`${stack.node.url}/mine/21`);
   const [first, second, third] = await told;
   assert.deepEqual(
     [first?.type, second?.type, third?.type],
@@ -86,7 +85,6 @@ test('a transaction is told when it is new, mined and final, and its blocks besi
   );
   const height = Number(second?.data.height);
   const block = JSON.parse(await text(`${stack.node.url}/block/height/${height}`));
-  assert.ok(mined !== undefined);
   assert.deepEqual(second?.data, {
     id,
     owner_address: second?.data.owner_address,
@@ -159,11 +157,10 @@ test('a subscription has the arguments of the query, resumes behind a cursor, an
       transactions(tags: $tags, states: $states, bundledIn: null, after: $after) ${fields} }`;
     const tags = [{ name: 'Te?t', values: ['two*'], match: 'WILDCARD' }];
     const states = ['NEW', 'MINED'];
-    const all = client.iterate<Told>({ query, variables: { tags, states } });
-    const begun = all.next();
-    await until('the socket is there', async () => (await readers()) === 1);
+    const all = client.iterate<Told>({ query, variables: { tags, states, after: '0' } });
     const id = await post('two and more');
-    const told = [await begun];
+    const told = [await all.next()];
+    assert.equal(await readers(), 1);
     await text(`${stack.node.url}/mine`);
     told.push(await all.next());
     const events = told.map(({ value }) => value?.data?.transactions);
@@ -188,6 +185,18 @@ test('a subscription has the arguments of the query, resumes behind a cursor, an
     const first = (await blocks.next()).value?.data?.blocks;
     assert.deepEqual([first?.state, first?.node.height], ['NEW', events[1]?.node.block?.height]);
     await blocks.return?.(undefined);
+
+    // What comes from now on: the next block once it is heard.
+    const news = client.iterate<{ blocks: { state: string } }>({
+      query: 'subscription { blocks(states: [NEW]) { state } }',
+    });
+    let isHeard = false;
+    const heard = news.next().finally(() => {
+      isHeard = true;
+    });
+    await until('a new block is told', async () => isHeard || (await text(`${stack.node.url}/mine`)) === '');
+    assert.deepEqual((await heard).value?.data?.blocks, { state: 'NEW' });
+    await news.return?.(undefined);
   } finally {
     await client.dispose();
   }
