@@ -80,7 +80,7 @@ export async function lockAccounts(tx: SqlExecutor, addresses: readonly string[]
   const locked = new Locked();
   for (const address of [...new Set(addresses)].sort()) {
     const row = await tx.get(
-      `SELECT balance, notice_winc FROM credits_accounts WHERE address = ? ${tx.forUpdate}`,
+      `SELECT balance, notice_winc FROM credits_accounts WHERE address = ? AND same_as IS NULL ${tx.forUpdate}`,
       address,
     );
     if (row === undefined) continue;
@@ -103,7 +103,7 @@ export async function setNotice(
   notice: bigint | null,
 ): Promise<boolean> {
   const changed = await executor.run(
-    'UPDATE credits_accounts SET notice_winc = ? WHERE address = ?',
+    'UPDATE credits_accounts SET notice_winc = ? WHERE address = ? AND same_as IS NULL',
     notice === null ? null : notice.toString(),
     address,
   );

@@ -25,10 +25,9 @@ export async function refund(
 ): Promise<Spending | undefined> {
   const row = await lockSpending(tx, reason, id);
   if (row === undefined || row.state === 'refunded') return undefined;
-  const shares = readSplit(row);
-  const locked = await giveBack(tx, row, shares, now);
+  const { locked, returned } = await giveBack(tx, row, readSplit(row), now);
   // An upload that was paid for and failed is told by whoever gives it up.
-  if (reason !== 'upload' || row.state === 'reserved') await tellRefunded(tx, row, shares, locked, now);
+  if (reason !== 'upload' || row.state === 'reserved') await tellRefunded(tx, row, returned, locked, now);
   await endSpending(tx, row, 'refunded', BigInt(row.amount), row.split, now);
   await forgetUploadUses(tx, useKeyOf(row));
   return renderSpending({ ...row, state: 'refunded' }, true);
@@ -47,14 +46,20 @@ export async function lockSpending(
   return readSpending(tx, reason, id, true);
 }
 
-/** Writes the entries and moves the balances and approvals back; answers the payers' balances since. */
+/** The payers' balances since, and the shares with their payers as their accounts are called. */
+interface GivenBack {
+  readonly locked: Locked;
+  readonly returned: readonly PayerShare[];
+}
+
+/** Writes the entries and moves the balances and approvals back. */
 export async function giveBack(
   tx: SqlExecutor,
   row: SpendingRow,
   shares: readonly PayerShare[],
   now: number,
-): Promise<Locked> {
-  if (shares.length === 0) return new Locked();
+): Promise<GivenBack> {
+  if (shares.length === 0) return { locked: new Locked(), returned: [] };
   const accounts = await accountsOf(
     tx,
     shares.map(({ payer }) => payer),
@@ -76,7 +81,8 @@ export async function giveBack(
     await appendNew(tx, { account, amount, reason, changeId, line }, now);
     line += 1;
   }
-  return locked;
+  const returned = shares.map((share) => ({ ...share, payer: accounts.get(share.payer) ?? share.payer }));
+  return { locked, returned };
 }
 
 /** Lowers what was used; false when the approval ended, or its payer owes, so that the winc is the payer's again. */

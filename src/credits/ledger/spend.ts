@@ -112,8 +112,8 @@ export async function settle(
   if (excess < 0n || kept < 0n) throw new ChangeConflict(`${reason} ${id} reserved only ${row.amount}`);
   const shares = readSplit(row);
   const returned = lastFirst(shares, excess);
-  const locked = await giveBack(tx, row, returned, now);
-  await tellRefunded(tx, row, returned, locked, now);
+  const given = await giveBack(tx, row, returned, now);
+  await tellRefunded(tx, row, given.returned, given.locked, now);
   const split = writeSplit(row.signer, without(shares, returned));
   await endSpending(tx, row, 'settled', kept, split, now);
   return renderSpending({ ...row, state: 'settled', amount: kept.toString(), split }, true);
@@ -139,7 +139,7 @@ export async function assign(
   const reserved = BigInt(held.amount);
   if (amount < 0n || amount > reserved)
     throw new ChangeConflict(`${reason} ${from} reserved only ${reserved}`);
-  const locked = await giveBack(tx, held, readSplit(held), now);
+  const { locked } = await giveBack(tx, held, readSplit(held), now);
   await endSpending(tx, held, 'refunded', reserved, null, now);
   const signer = await accountOfAddress(tx, held.signer);
   const settled = { ...held, id: to, signer, state: 'settled', amount: amount.toString() } as const;
