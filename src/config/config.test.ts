@@ -29,6 +29,41 @@ describe('readConfig', () => {
     assert.equal(config.DATABASE_URL, undefined);
   });
 
+  test('gateways to tell are a list that makes sense, and their keys are shown and logged nowhere', () => {
+    const url = 'https://gateway.example/';
+    const key = 'a-key-that-nobody-may-see';
+    const list = (...gateways: unknown[]) => JSON.stringify(gateways);
+    for (const [value, words] of [
+      ['nonsense', /must be JSON/],
+      ['{}', /must be a JSON list/],
+      [list({ key }), /a url that begins with/],
+      [list({ url: 'ftp://gateway.example', key }), /a url that begins with/],
+      [list({ url }), /either a key or a keyFile/],
+      [list({ url, key: '' }), /either a key or a keyFile/],
+      [list({ url, key, keyFile: 'file' }), /either a key or a keyFile/],
+      [list({ url, key, kee: 1 }), /url, key or keyFile, host and data only/],
+      [list({ url, key, host: 'no host' }), /host name/],
+      [list({ url, key, data: 'yes' }), /true or false/],
+      [list({ url, key }, { url: 'https://gateway.example', key }), /each gateway once/],
+      [list(...Array.from({ length: 21 }, (_, at) => ({ url: `${url}${at}`, key }))), /at most 20/],
+    ] as const) {
+      const [problem = ''] = problemsOf({ ANNOUNCE_GATEWAYS: value });
+      assert.match(problem, words, value);
+      assert.ok(!problem.includes(key), problem);
+    }
+    const environment = {
+      ANNOUNCE_GATEWAYS: list({ url, key }, { url: 'http://10.0.0.7', keyFile: '/k', data: false }),
+    };
+    assert.deepEqual(readConfig(environment).ANNOUNCE_GATEWAYS, [
+      { url: 'https://gateway.example', key },
+      { url: 'http://10.0.0.7', keyFile: '/k', data: false },
+    ]);
+    const told = describeConfig(environment).find(({ name }) => name === 'ANNOUNCE_GATEWAYS');
+    assert.match(JSON.stringify(told), /gateway\.example/);
+    assert.ok(!JSON.stringify(told).includes(key));
+    assert.equal(createRedactor(environment)(`refused ${key}`), 'refused (hidden)');
+  });
+
   test('a fee that would leave nothing of a payment is refused: prices are divided by what it leaves', () => {
     for (const value of ['0', '0.000', '-1', '1e3']) {
       assert.match(

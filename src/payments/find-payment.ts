@@ -22,8 +22,8 @@ export interface FoundPayment {
   readonly amount: string;
   readonly currency: string;
   readonly sender: string | null;
-  /** The wallet that is credited; an email address where it is a gift. */
-  readonly address: string;
+  /** The wallet that is credited; null for a gift, which whoever knows its id and its email address may take. */
+  readonly address: string | null;
   readonly createdAt: number;
   /** When it was credited, failed or went back. */
   readonly endedAt: number | null;
@@ -123,7 +123,7 @@ export async function findCardPayment(executor: SqlExecutor, id: string): Promis
     amount: String(quote.paidAmount ?? quote.paymentAmount),
     currency: quote.currency,
     sender: null,
-    address: quote.address,
+    address: quote.addressType === 'email' ? null : quote.address,
     createdAt: quote.createdAt,
     endedAt: null,
   };

@@ -7,6 +7,7 @@ import { EventSource } from 'eventsource';
 import { Webhook } from 'standardwebhooks';
 import { makeItem } from '../support/admin-gateway.ts';
 import { eventually } from '../support/eventually.ts';
+import { startToldGateways, type ToldGateways } from '../support/told-gateways.ts';
 import { noChromium } from './chromium.ts';
 import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
 
@@ -16,11 +17,22 @@ const key = 'the-key-of-the-operator-of-this-test';
 describe('the operator', { skip: noChromium }, () => {
   let underTest: ConsoleUnderTest;
   let tab: ConsoleTab;
+  let elsewhere: ToldGateways;
   before(async () => {
-    underTest = await openConsole({ FREE_UPLOAD_LIMIT: '100000', ADMIN_API_KEY: key });
+    elsewhere = await startToldGateways(1, () => false);
+    underTest = await openConsole({
+      FREE_UPLOAD_LIMIT: '100000',
+      ADMIN_API_KEY: key,
+      ANNOUNCE_GATEWAYS: JSON.stringify(
+        elsewhere.urls.map((one) => ({ url: one, host: 'far.example', key })),
+      ),
+    });
     tab = await underTest.open('/operator');
   });
-  after(() => underTest?.[Symbol.asyncDispose]());
+  after(async () => {
+    await underTest?.[Symbol.asyncDispose]();
+    elsewhere?.stop();
+  });
 
   const url = (name: string): string => underTest.stack.urls[name] ?? '';
   const show = async (name: string): Promise<void> => {
@@ -68,7 +80,7 @@ describe('the operator', { skip: noChromium }, () => {
       ['Overview', 'No problems.'],
       ['Traffic', 'Requests per second'],
       ['Process', 'Event loop delay'],
-      ['Import', 'Bundles that could not be read'],
+      ['Import', 'Heights looked at'],
       ['Bundler', 'Why is an upload not permanent yet?'],
       ['Ledger', 'Is the ledger right?'],
       ['Names', 'No name action is open'],
@@ -214,6 +226,21 @@ describe('the operator', { skip: noChromium }, () => {
       receiver.closeAllConnections();
       receiver.close();
     }
+  });
+
+  test('each gateway that is told of uploads is shown, and one that is away with what waits for it', async () => {
+    const { page } = tab;
+    await page.goto(`${url('console')}/operator/bundler/announcements`);
+    const row = page.getByRole('row').filter({ hasText: 'far.example' });
+    await row.getByText('listens', { exact: true }).waitFor();
+    elsewhere.stop();
+    const id = await upload('for a gateway that is away');
+    await row.getByText('does not listen', { exact: true }).waitFor();
+    const waiting = page.getByRole('row').filter({ hasText: id.slice(0, 6) });
+    await waiting.getByText('far.example').waitFor();
+    await page.goto(`${url('console')}/operator/bundler/item/${id}`);
+    await page.getByText('not yet: far.example').waitFor();
+    await tab.assertAccessible();
   });
 
   test('says so when the session has ended', async () => {

@@ -61,7 +61,8 @@ describe("the console's wallet", { skip: noChromium }, () => {
     await tab.assertAccessible();
     await tab.go('/wallet');
     await credits('14.064 credits');
-    await page.getByRole('cell', { name: '$25.00' }).waitFor();
+    const payments = page.getByRole('table', { name: 'Payments', exact: true });
+    await payments.getByRole('cell', { name: '$25.00' }).waitFor();
     tab.assertQuiet();
   });
 
@@ -76,6 +77,32 @@ describe("the console's wallet", { skip: noChromium }, () => {
     tab = await underTest.open(new URL(href).pathname);
     page = tab.page;
     await page.getByText('your credits are there').waitFor();
+    tab.assertQuiet();
+  });
+
+  test('what was not used goes back to the card and to the wallet that paid', async () => {
+    await tab.go('/wallet');
+    const table = page.getByRole('table', { name: 'Return what you did not use' });
+    const made = page.getByRole('table', { name: 'Returns', exact: true });
+    for (const [place, [amount, bought]] of [
+      ['$25.00', '3.064 credits'],
+      ['1 AR', '0.766 credits'],
+    ].entries()) {
+      const row = table.getByRole('row').filter({ hasText: amount ?? '' });
+      await row.getByRole('button', { name: 'Return' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText(`${bought} leave this account now`).waitFor();
+      if (place === 0) await tab.assertAccessible();
+      await dialog.getByRole('button', { name: 'Return' }).click();
+      await made
+        .getByRole('row')
+        .filter({ hasText: amount ?? '' })
+        .getByText('gone back')
+        .waitFor();
+    }
+    await page.reload();
+    await credits('11 credits');
+    await tab.assertAccessible();
     tab.assertQuiet();
   });
 

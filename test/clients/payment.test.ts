@@ -1,18 +1,33 @@
-/** The published SDK, unmodified, pays a local stack in AR and reads what it has. */
+/** The published SDK, unmodified, pays a local stack in AR and ARIO and reads what it has. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { ArweaveToken, TurboFactory, USD, WinstonToTokenAmount } from '@ardrive/turbo-sdk/node';
+import {
+  ARIOToken,
+  ARIOToTokenAmount,
+  ArweaveToken,
+  TurboFactory,
+  USD,
+  WinstonToTokenAmount,
+} from '@ardrive/turbo-sdk/node';
+import { localWallets } from '../../src/wallets/local-wallets.ts';
+import { freePort } from '../support/free-port.ts';
 import { arweaveTestAddress, arweaveTestKey } from '../support/keys.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const friend = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
+const other = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
 const oneAr = 1_000_000_000_000;
 
 describe('@ardrive/turbo-sdk on the payment service', () => {
   let stack: RunningStack;
   before(async () => {
     stack = await startStack({
-      environment: { LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '50', PENDING_PAYMENT_RECHECK_MS: '200' },
+      environment: {
+        LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '50',
+        PENDING_PAYMENT_RECHECK_MS: '200',
+        // Clients look for WebSockets on the port after it.
+        LOCAL_SOLANA_PORT: String(await freePort()),
+      },
     });
     await fetch(`${stack.urls.arweave}/mint/${arweaveTestAddress}/${100 * oneAr}`);
   });
@@ -95,6 +110,29 @@ describe('@ardrive/turbo-sdk on the payment service', () => {
       [payment.transactionId, payment.wincCredited, payment.tokenType, payment.tokenQuantity],
       [paid.id, '1532000000000', 'arweave', String(2 * oneAr)],
     );
+  });
+
+  test('tops up in ARIO on the local Solana ledger, for itself and for another wallet', async () => {
+    const [payer] = localWallets(1).solana;
+    assert.ok(payer !== undefined);
+    const turbo = TurboFactory.authenticated({
+      ...services(),
+      privateKey: payer.secretKey,
+      token: 'ario',
+      tokenTools: new ARIOToken({
+        gatewayUrl: stack.urls.solana ?? '',
+        pollingOptions: { maxAttempts: 100, pollingIntervalMs: 100, initialBackoffMs: 0 },
+      }),
+    });
+    const before = BigInt((await turbo.getBalance()).winc);
+    const amount = ARIOToTokenAmount(5);
+    const { winc } = await turbo.getWincForToken({ tokenAmount: amount });
+    assert.ok(BigInt(winc) > 0n);
+    const paid = await turbo.topUpWithTokens({ tokenAmount: amount });
+    assert.deepEqual([paid.status, paid.winc, String(paid.quantity)], ['confirmed', winc, '5000000']);
+    assert.equal(BigInt((await turbo.getBalance()).winc), before + BigInt(winc));
+    await turbo.topUpWithTokens({ tokenAmount: amount, turboCreditDestinationAddress: other });
+    assert.equal((await stranger().getBalance(other)).winc, winc);
   });
 
   test('shares credits and takes them back', async () => {

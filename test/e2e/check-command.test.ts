@@ -208,6 +208,13 @@ describe('turnpike check', () => {
       assert.equal(found[0], 3, expected);
       assert.ok(found.includes(expected), found.join());
     }
+    const [bundle = ''] = found.bundles;
+    const kept = await turnpike('admin', 'bundles', 'permanent');
+    assert.match(kept.out, new RegExp(`^Bundle ${bundle} is permanent since .*\\.$`, 'm'));
+    assert.equal((await turnpike('admin', 'bundles', 'damaged')).out, 'there are none\n');
+    const { host } = new URL(stack.urls.gateway ?? '');
+    const listening = await turnpike('admin', 'announcements');
+    assert.equal(listening.out, `${host} listens: 0 items wait for it, 0 were given up\n`);
     const bundled = await turnpike('reseed', id, file);
     assert.match(bundled.error, /of a data item the bundle is seeded/);
   });

@@ -1,30 +1,34 @@
 /** Events as a person and a script follow them: the commands of docs/events.md, and what they do when things go wrong. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
+import { type CommandShell, startCommandShell } from '../support/command-shell.ts';
 import { freePort } from '../support/free-port.ts';
-import { type CommandResult, runCommand, startCommands } from '../support/run-command.ts';
+import { type CommandResult, startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
 describe('events', () => {
   let stack: RunningStack;
+  let shell: CommandShell;
   const commands = startCommands();
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-events-'));
   const owner = localWallets(1).solana[0]!;
 
   before(async () => {
+    shell = await startCommandShell(commands);
     stack = await startStack({
       environment: { LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '100', BUNDLE_MAX_WAIT_MS: '500' },
     });
   });
   after(async () => {
+    shell?.stop();
     commands.stop();
     await stack?.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -38,23 +42,14 @@ describe('events', () => {
     const page = readFileSync(join(root, 'docs/events.md'), 'utf8');
     const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
     assert.ok(blocks.length >= 5);
-    const bin = join(folder, 'bin');
-    mkdirSync(bin);
-    const program = `exec "${process.execPath}" "${join(root, 'bin/turnpike.js')}"`;
-    writeFileSync(join(bin, 'turnpike'), `#!/bin/sh\n${program} "$@"\n`);
-    chmodSync(join(bin, 'turnpike'), 0o755);
     const script = blocks
       .join('\n')
       .replaceAll('http://127.0.0.1:4000', stack.urls.gateway ?? '')
       .replaceAll('8899', String(await freePort()));
-    const { code, out, error } = await runCommand(
-      'bash',
-      ['-eo', 'pipefail', '-c', `trap 'kill $RECEIVER 2>/dev/null' EXIT\n${script}`],
-      {
-        cwd: folder,
-        env: { ...process.env, DATA_DIR: stack.dataDir, PATH: `${bin}${delimiter}${process.env.PATH}` },
-      },
-    );
+    const { code, out, error } = await shell.run(`trap 'kill $RECEIVER 2>/dev/null' EXIT\n${script}`, {
+      cwd: folder,
+      environment: { DATA_DIR: stack.dataDir },
+    });
     assert.equal(code, 0, error);
     assert.match(out, /^\d\d:\d\d:\d\d {2}item\.mined +[\w-]{43} {2}height=\d+/m);
     assert.match(out, /"type":"upload\.receipt"/);

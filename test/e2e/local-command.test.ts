@@ -4,22 +4,24 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type CommandResult, runTurnpike } from '../support/run-command.ts';
+import { type CommandResult, startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-local-command-'));
 let stack: RunningStack;
+const commands = startCommands();
 
 before(async () => {
   stack = await startStack({ dataDir: join(folder, 'data') });
 });
 after(async () => {
+  commands.stop();
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
 const local = (...args: string[]): Promise<CommandResult> =>
-  runTurnpike(['local', ...args], {
+  commands.run(['local', ...args], {
     DATA_DIR: join(folder, 'data'),
     LOCAL_ARWEAVE_PORT: new URL(stack.urls.arweave ?? '').port,
   });

@@ -145,7 +145,7 @@ describe('turnpike mcp', () => {
     assert.equal(set.name, 'docs_from-a-model', refused);
     await eventually('the gateway shows it', async () => {
       const { told } = await call(client, 'name_where', { name: 'docs_from-a-model' });
-      assert.equal(told.onChain, stored.id);
+      assert.equal(told.target, stored.id);
       return (told.gateways as { target?: string }[])[0]?.target === stored.id;
     });
     const { told: byName } = await call(client, 'read', { name: 'docs_from-a-model', maxBytes: 5 });

@@ -33,7 +33,7 @@ async function figure(url: string, name: string): Promise<number> {
 }
 
 describe('a large body', () => {
-  const size = 256 * mebibyte;
+  const size = 160 * mebibyte;
   const block = Buffer.alloc(mebibyte, 'a block of a very large file ');
   const id = Buffer.alloc(32, 9).toString('base64url');
   const hash = createHash('sha256');
@@ -141,8 +141,8 @@ describe('a large body', () => {
 });
 
 describe('more ids than the cache holds', () => {
-  const count = 7_500;
-  const cacheBytes = 24 * mebibyte;
+  const count = 5_600;
+  const cacheBytes = 17 * mebibyte;
   let items: TestItem[];
   let gateways: StubGateway[];
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
+import type { IndexesState } from '../../src/formats/gateway-admin-answers.ts';
 import { buildBands } from '../../src/gateway/published-indexes/bands/build.ts';
 import { indexFolders } from '../../src/gateway/published-indexes/folders.ts';
 import { readObserver } from '../../src/gateway/published-indexes/publication/observer.ts';
 import { publisherOf } from '../../src/gateway/published-indexes/publication/publisher.ts';
-import type { IndexesState } from '../../src/gateway/published-indexes/state.ts';
 import { adminKey, makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
 import { startLocalStack, until } from '../support/local-gateway.ts';
 

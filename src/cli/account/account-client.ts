@@ -112,6 +112,11 @@ export class AccountClient {
     return this.#getSigned(`/account/spending?days=${days}`, spending, key);
   }
 
+  /** Below what balance the wallet is told that it runs dry; 0 is never. */
+  async notice(key: PersonKey): Promise<bigint> {
+    return BigInt((await this.#getSigned('/account/notice', Type.Object({ winc }), key)).winc);
+  }
+
   holds(key: PersonKey): Promise<Holds> {
     return this.#getSigned('/account/holds', holds, key);
   }

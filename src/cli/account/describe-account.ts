@@ -18,6 +18,8 @@ export interface AccountReport {
     readonly spending: DailySpending;
     readonly days: number;
     readonly holds: Holds;
+    /** Below what balance its wallet is told; 0 is never. */
+    readonly notice: bigint;
   };
 }
 
@@ -54,8 +56,10 @@ function ownLines({
   spending,
   days,
   holds,
+  notice,
 }: NonNullable<AccountReport['own']>): [string, string][] {
   const lines: [string, string][] = [];
+  if (notice > 0n) lines.push(['notice', `when less than ${inCredits(notice)} credits are left`]);
   for (const { id, reason, winc, since } of holds.holds.slice(0, 10)) {
     lines.push([
       'held',

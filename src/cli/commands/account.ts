@@ -116,6 +116,7 @@ async function tellAccount(
     ...seen?.payments,
     ...seen?.holds,
     spending: seen?.spending,
+    noticeWinc: seen?.notice,
   };
   printResult(json, value, describeAccount(report));
   return 0;
@@ -123,7 +124,13 @@ async function tellAccount(
 
 async function ownPart(client: AccountClient, key: PersonKey, days: number) {
   const payments = await client.payments(key);
-  return { payments, holds: await client.holds(key), spending: await client.spending(key, days), days };
+  return {
+    payments,
+    holds: await client.holds(key),
+    spending: await client.spending(key, days),
+    notice: await client.notice(key),
+    days,
+  };
 }
 
 /** For scripts. */

@@ -44,7 +44,6 @@ Follows what happens until Ctrl-C, a line each, and goes on by itself where a co
     const config = readProcessConfig();
     const ending = new AbortController();
     const end = () => ending.abort();
-    process.once('SIGINT', end).once('SIGTERM', end);
     const target = ofWallet
       ? await walletStream(serviceUrl(config, 'payment', values.payment), {
           file: values.wallet,
@@ -64,12 +63,16 @@ Follows what happens until Ctrl-C, a line each, and goes on by itself where a co
       onGap: (from, to) => console.error(`events from ${from} to ${to} are no longer kept`),
     });
     let seen = 0;
-    for await (const event of reader.events()) {
-      console.log(values.json === true ? JSON.stringify(event) : lineOf(event));
-      seen += 1;
-      if (seen === count || event.type === values.until) break;
+    process.once('SIGINT', end).once('SIGTERM', end);
+    try {
+      for await (const event of reader.events()) {
+        console.log(values.json === true ? JSON.stringify(event) : lineOf(event));
+        seen += 1;
+        if (seen === count || event.type === values.until) break;
+      }
+    } finally {
+      process.off('SIGINT', end).off('SIGTERM', end);
     }
-    process.off('SIGINT', end).off('SIGTERM', end);
     if (ending.signal.aborted && reader.cursor !== undefined) {
       console.error(`go on with --after ${reader.cursor}`);
     }

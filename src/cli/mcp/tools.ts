@@ -19,7 +19,7 @@ import { inCredits } from '../amounts.ts';
 import { UsageError } from '../command.ts';
 import { askGateway } from '../deploy/shown-name.ts';
 import { joinedName, splitName } from '../names/name-text.ts';
-import { type Answer, NamesClient } from '../names/names-client.ts';
+import { type Answer, NamesClient, NamesRefused } from '../names/names-client.ts';
 import type { OwnerKey, PersonKey } from '../person-key.ts';
 import { ServiceClient } from '../service-client.ts';
 import { bytesItem, fileItem, type UploadItem } from '../upload/file-item.ts';
@@ -187,19 +187,15 @@ export function addTools(server: McpServer, deps: ToolsDeps, spending: SpendingS
     'name_where',
     {
       title: 'Where a name leads',
-      description: 'What a name or undername points at on the chain, and what the gateway shows for it now.',
+      description:
+        'What a name or undername points at on the chain, what each known gateway shows for it, and which are behind.',
       inputSchema: { name: Name },
       annotations: reads,
     },
     ({ name }) =>
       answered(async () => {
-        const parts = splitName(name);
-        const [found, shown] = await Promise.all([
-          names.get(`/arns/names/${parts.base}`),
-          askGateway(urls.gateway, joinedName(parts)),
-        ]);
-        const onChain = memberOf(recordOf(found, parts.undername), 'target') ?? null;
-        return { name: joinedName(parts), onChain, gateways: [shown] };
+        const where = await names.get(`/arns/where/${joinedName(splitName(name))}`);
+        return { ...where, note: fromStrangers };
       }),
   );
 
@@ -441,7 +437,10 @@ async function sendItem(uploads: UploadClient, item: UploadItem, reservation: Re
 }
 
 async function acted(reservation: Reservation, act: () => Promise<Answer>): Promise<Answer> {
-  const done = await act();
+  const done = await act().catch(async (error: unknown) => {
+    if (error instanceof NamesRefused && error.isForGood) await reservation.release();
+    throw error;
+  });
   await reservation.settle(BigInt(String(done.wincQty)));
   return done;
 }
@@ -464,12 +463,6 @@ async function allPrices(names: NamesClient, base: string): Promise<object> {
     namePrice(names, base, { years: undefined, permanent: true }),
   ]);
   return { oneYear, fiveYears, permanent };
-}
-
-function recordOf(found: Answer, undername: string): unknown {
-  const records: unknown = found.records;
-  if (!Array.isArray(records)) return undefined;
-  return records.find((record: unknown) => memberOf(record, 'undername') === undername);
 }
 
 async function targetOf(gateway: string, name: string): Promise<string> {

@@ -15,6 +15,23 @@ import { serviceAddress, signedHeaders } from '../signed-request.ts';
 
 export type Answer = Readonly<Record<string, unknown>>;
 
+/** The service answered no, in its own words. */
+export class NamesRefused extends StartupError {
+  readonly status: number;
+  readonly path: string;
+
+  constructor(message: string, status: number, path: string) {
+    super(message);
+    this.status = status;
+    this.path = path;
+  }
+
+  /** Nothing was begun, so that nothing was charged. */
+  get isForGood(): boolean {
+    return this.status < 500 && !this.path.endsWith('/sign');
+  }
+}
+
 /** A machine that is slow may sign too late more than once. */
 const mostSignatures = 3;
 
@@ -71,7 +88,7 @@ export class NamesClient {
   ): Promise<Answer> {
     const { status, text } = await this.#service.call(`/v1${path}`, { method, headers }, body);
     const read = tryParseJson(text) ?? text;
-    if (status >= 400) throw new StartupError(String(read).slice(0, 1_000));
+    if (status >= 400) throw new NamesRefused(String(read).slice(0, 1_000), status, path);
     if (typeof read !== 'object') throw new StartupError(`${this.#service.url} answered nonsense`);
     return { ...read };
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { GatewaySurface } from '../../gateway/surface.ts';
 import { readKey } from '../../kernel/keys.ts';
-import type { NameListener } from '../../names/changes.ts';
+import type { NameChange, NameListener } from '../../names/changes.ts';
 import type { KnownGateway } from '../../names/where.ts';
 import { HttpClient } from '../../outside/http.ts';
 import type { RouterSurface } from '../../router/surface.ts';
@@ -38,13 +38,19 @@ export class NameListeners {
     return [
       { name: 'gateway', tell: (changes) => this.#tellGateway(changes) },
       { name: 'router', tell: (changes) => this.#tellRouter(changes) },
+      ...this.#config.ANNOUNCE_GATEWAYS.map((gateway) => ({
+        name: gateway.url,
+        tell: (changes: readonly NameChange[]) =>
+          this.#post(changesAt(gateway.url), this.#keys.gatewayKey(gateway), changes),
+      })),
     ];
   }
 
   /** The own one, those that are named, and those that the router has found. */
   gateways(): readonly KnownGateway[] {
     const { NAME_GATEWAYS, TRUSTED_GATEWAYS_URLS, ROUTING_STATIC_GATEWAYS } = this.#config;
-    const named = [this.#readers.gatewayUrl(), ...NAME_GATEWAYS];
+    const told = this.#config.ANNOUNCE_GATEWAYS.map(({ url }) => url);
+    const named = [this.#readers.gatewayUrl(), ...told, ...NAME_GATEWAYS];
     const trusted = [...TRUSTED_GATEWAYS_URLS, ...ROUTING_STATIC_GATEWAYS];
     return [
       ...[...named, ...trusted].map((origin) => ({ origin, foreign: false })),
@@ -56,15 +62,14 @@ export class NameListeners {
     return this.#http.close();
   }
 
-  async #tellGateway(changes: Parameters<NameListener['tell']>[0]): Promise<void> {
+  async #tellGateway(changes: readonly NameChange[]): Promise<void> {
     const own = this.#readers.gateway();
     if (own !== undefined) return own.namesChanged(changes);
-    const url = `${this.#readers.gatewayUrl()}/ar-io/admin/name-changes`;
-    await this.#post(url, await this.#keys.adminKey(), changes);
+    await this.#post(changesAt(this.#readers.gatewayUrl()), await this.#keys.adminKey(), changes);
   }
 
   /** One elsewhere only where the settings say where. */
-  async #tellRouter(changes: Parameters<NameListener['tell']>[0]): Promise<void> {
+  async #tellRouter(changes: readonly NameChange[]): Promise<void> {
     const own = this.#readers.router();
     if (own !== undefined) return own.namesChanged(changes);
     const { ROUTER_URL, MODERATION_ADMIN_TOKEN, DATA_DIR } = this.#config;
@@ -73,9 +78,12 @@ export class NameListeners {
     await this.#post(`${ROUTER_URL.replace(/\/+$/, '')}/router/names/changed`, token, changes);
   }
 
-  async #post(url: string, key: string, changes: Parameters<NameListener['tell']>[0]): Promise<void> {
+  async #post(url: string, key: string, changes: readonly NameChange[]): Promise<void> {
     const headers = { authorization: `Bearer ${key}` };
     const { status } = await this.#http.postJson(url, changes, { headers });
-    if (status < 200 || status > 299) throw new Error(`answered ${status}`);
+    // A gateway of another kind has no such route; it asks again when its time is over.
+    if (status !== 404 && (status < 200 || status > 299)) throw new Error(`answered ${status}`);
   }
 }
+
+const changesAt = (gateway: string): string => `${gateway.replace(/\/+$/, '')}/ar-io/admin/name-changes`;

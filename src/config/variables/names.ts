@@ -39,7 +39,7 @@ export const names = {
   }),
   NAME_GATEWAYS: urls({
     meaning:
-      'Gateways that are asked what they show for a name, beside the own one and those that the router of this process knows',
+      'Gateways that are asked what they show for a name, beside the own one, ANNOUNCE_GATEWAYS and those that the router of this process knows',
     default: [],
   }),
   ARNS_DEFAULT_TARGET: text({

@@ -114,10 +114,13 @@ export async function tellShared(
     ...(state !== 'given' && { returnedWinc: (BigInt(amount) - BigInt(used)).toString() }),
     ...(expires_at !== null && { expiresAt: new Date(expires_at).toISOString() }),
   };
-  // What a wallet lent to another form of itself is told once.
+  // The approval keeps the form of the address that its payer named; the wallet behind it is told.
   const wallets = new Set([payer, await accountOfAddress(tx, approved)]);
-  const events = [...wallets].map((wallet) => ({ type: 'credits.shared' as const, wallet, data }));
-  await tell(tx, events, now);
+  await tell(
+    tx,
+    [...wallets].map((wallet) => ({ type: 'credits.shared' as const, wallet, data })),
+    now,
+  );
 }
 
 export interface Fall {
@@ -162,12 +165,11 @@ async function usualSpending(tx: SqlExecutor, address: string): Promise<bigint |
   return mean > 0n ? mean : undefined;
 }
 
-/** To the wallet's account, whichever form of it was named. The operator's loss account is no wallet. */
-async function tell(tx: SqlExecutor, events: readonly WalletEvent[], now: number): Promise<void> {
-  const told: WalletEvent[] = [];
-  for (const event of events) {
-    if (event.wallet === LOSS_ACCOUNT.address) continue;
-    told.push({ ...event, wallet: await accountOfAddress(tx, event.wallet) });
-  }
-  await tellWallets(tx, told, now);
+/** The operator's loss account is no wallet. */
+function tell(tx: SqlExecutor, events: readonly WalletEvent[], now: number): Promise<void> {
+  return tellWallets(
+    tx,
+    events.filter(({ wallet }) => wallet !== LOSS_ACCOUNT.address),
+    now,
+  );
 }

@@ -12,7 +12,7 @@ import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { readText } from '../../storage/sql/typed-rows.ts';
 import { addressKind } from '../../wallets/address.ts';
 import { formsOfAddress } from '../../wallets/address-forms.ts';
-import { appendNew, insertAccount, lockAccounts, setBalance } from './accounts.ts';
+import { appendNew, insertAccount, lockAccounts, readNotice, setBalance, setNotice } from './accounts.ts';
 import { callBackFromItself, callBackLent } from './approvals.ts';
 
 export interface Forms {
@@ -135,6 +135,10 @@ export async function unite(tx: SqlExecutor, { account, others }: Forms, now: nu
       form,
     );
     await tx.run('UPDATE credits_approvals SET payer = ? WHERE payer = ?', account, form);
+    const notice = locked.notices.get(form);
+    if (notice !== undefined && (await readNotice(tx, account)) === undefined) {
+      await setNotice(tx, account, notice);
+    }
     await settleLoans(tx, account, form, now);
   }
 }

@@ -1,4 +1,5 @@
 /** What `debug` shows: how much is indexed, how far, how fresh, and what is wrong with it (interface §4.4). */
+import type { GatewayDebug } from '../../formats/gateway-admin-answers.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
@@ -24,7 +25,7 @@ export interface DebugDeps extends Pick<GatewayContext, 'config' | 'index' | 'no
   indexProblems(): readonly string[];
 }
 
-export async function debugReport(deps: DebugDeps): Promise<object> {
+export async function debugReport(deps: DebugDeps): Promise<GatewayDebug> {
   const { config, index, nodes, queue, requested, blocklist, health } = deps;
   const { sql, stableHeight, height } = index;
   const now = Math.floor(Date.now() / 1000);

@@ -2,6 +2,7 @@
  * Exports everything up to the stable height again and again, into one folder. Whose turn it is, and how the last one
  * ended, is written down: of several processes one does it, and any of them can tell.
  */
+import type { ScheduleState } from '../../formats/gateway-admin-answers.ts';
 import type { Job } from '../../kernel/background/job.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
@@ -22,16 +23,6 @@ export interface ExportScheduleOptions {
   /** How often to see whether it is time. */
   readonly lookEveryMs?: number;
   readonly request: Omit<ExportRequest, 'endHeight' | 'resume'>;
-}
-
-export interface ScheduleState {
-  readonly everyMinutes: number;
-  readonly outputDir: string;
-  /** Of the last run: ISO dates and how it ended. */
-  readonly lastRunAt: string | null;
-  readonly lastStatus: JobStatus['status'];
-  readonly nextRunAt: string;
-  readonly error?: string;
 }
 
 interface Turn {

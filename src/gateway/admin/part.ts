@@ -1,5 +1,6 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
 import { join } from 'node:path';
+import type { IndexesState } from '../../formats/gateway-admin-answers.ts';
 import { createAdmin } from '../../kernel/admin/admin.ts';
 import type { Figures } from '../../kernel/admin/routes/state.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
@@ -13,7 +14,6 @@ import { resolveOutput } from '../export/folder.ts';
 import { type GrowingDataset, heightsNeeded } from '../export/needed.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
-import type { IndexesState } from '../published-indexes/state.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import type { DebugDeps } from './debug.ts';
 import { databaseUnavailable } from './errors.ts';

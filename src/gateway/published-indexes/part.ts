@@ -1,5 +1,7 @@
 /** Published indexes as a part of the gateway. */
+
 import { relative } from 'node:path';
+import type { IndexesState, SubscriptionState } from '../../formats/gateway-admin-answers.ts';
 import { createJob } from '../../kernel/background/job.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { messageOf } from '../../kernel/errors.ts';
@@ -18,7 +20,7 @@ import { PinnedFiles } from './publication/pinned-files.ts';
 import { publisherOf } from './publication/publisher.ts';
 import { repairPublished } from './publication/repair.ts';
 import { indexRoutes } from './routes/indexes.ts';
-import { type IndexesState, type SubscriptionState, stateOfPublication } from './state.ts';
+import { stateOfPublication } from './state.ts';
 import type { InstalledBands } from './subscriber/installed.ts';
 import { InstalledFiles } from './subscriber/installed-files.ts';
 import { Subscriber, subscriberSettings } from './subscriber/subscriber.ts';

@@ -1,21 +1,6 @@
 /** The bundle status record of interface §2, as the operator routes show it. */
+import type { BundleStatus, QueuedBundle } from '../../formats/gateway-admin-answers.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import type { BundleState } from './queue.ts';
-
-/** The columns of the statement below; those that are not named here are numbers, null where nothing happened yet. */
-type BundleStatus = Readonly<Record<string, unknown>> & {
-  readonly id: string;
-  readonly rootTransactionId: string;
-  readonly retryAttemptCount: number;
-  /**
-   * Beyond the record, with `invalidDataItemCount`, and how many of its own items were pruned since it was last read
-   * (`prunedDataItemCount`, `lastPrunedAt`): where the bundle stands, and why.
-   */
-  readonly state: string;
-  readonly lastError: string | null;
-  /** What is odd about it and cost none of its items. */
-  readonly remark: string | null;
-};
 
 export async function bundleStatus(sql: Sql, id: string): Promise<BundleStatus | undefined> {
   const row = await sql.get<BundleStatus & { id: Buffer; rootTransactionId: Buffer }>(
@@ -42,23 +27,14 @@ export async function bundleStatus(sql: Sql, id: string): Promise<BundleStatus |
   };
 }
 
-/** One of a list: where it stands, why, and when it is tried again. Times are Unix seconds. */
-export interface ListedBundle {
-  readonly id: string;
-  readonly rootTransactionId: string;
-  /** 0 for a chain transaction. */
-  readonly depth: number;
-  readonly state: BundleState;
-  readonly lastError: string | null;
-  readonly retryAttemptCount: number;
-  readonly lastQueuedAt: number | null;
-  readonly nextTryAt: number;
-}
-
 /** In the order in which they are taken; of those that failed, the one that failed last comes first. */
-export async function listBundles(sql: Sql, state: BundleState, limit: number): Promise<ListedBundle[]> {
+export async function listBundles(
+  sql: Sql,
+  state: QueuedBundle['state'],
+  limit: number,
+): Promise<QueuedBundle[]> {
   const order = state === 'failed' ? 'priority DESC, next_try_at DESC' : 'priority, next_try_at';
-  const rows = await sql.all<ListedBundle & { id: Buffer; rootTransactionId: Buffer }>(
+  const rows = await sql.all<QueuedBundle & { id: Buffer; rootTransactionId: Buffer }>(
     `SELECT id, root AS "rootTransactionId", depth, state, last_error AS "lastError",
        retry_attempt_count AS "retryAttemptCount", last_queued_at AS "lastQueuedAt", next_try_at AS "nextTryAt"
      FROM bundles WHERE state = ? ORDER BY ${order} LIMIT ?`,

@@ -211,6 +211,49 @@ export interface ReportedPayment {
   readonly reason: string | undefined;
 }
 
+/** A payment of the wallet as far as it can be returned. */
+export interface ReturnablePayment {
+  readonly payment: string;
+  readonly kind: 'card' | 'chain' | 'x402';
+  readonly token: string;
+  /** The wallet that paid, or `card`. */
+  readonly to: string;
+  readonly date: string;
+  readonly until: string;
+  readonly wincCredited: string;
+  readonly unspentWinc: string;
+  readonly amount: string;
+  readonly byHand: boolean;
+  readonly refusal: string | null;
+}
+
+export interface CreditReturn {
+  readonly id: string;
+  readonly payment: string;
+  readonly token: string;
+  readonly to: string;
+  readonly winc: string;
+  readonly amount: string;
+  readonly state: string;
+  readonly transaction: string | null;
+  readonly reason: string | null;
+  readonly date: string;
+}
+
+export interface Returns {
+  /** 0: the service does not return payments. */
+  readonly windowDays: number;
+  readonly feePercent: number;
+  readonly payments: readonly ReturnablePayment[];
+  readonly returns: readonly CreditReturn[];
+}
+
+export const returnsPath = '/v1/account/returns';
+
+/** `body` is signed as it is sent. */
+export const makeReturn = (body: string, headers: Readonly<Record<string, string>>): Promise<CreditReturn> =>
+  ask(returnsPath, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
+
 /** Tells of a transaction to the service's wallet, or asks again how it stands. */
 export async function reportTransaction(
   token: string,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setUpQuote } from '../../payments/card/testing.ts';
 import type { ChainTransaction, Transfer } from '../../payments/chain/chain.ts';
 import { serviceWallets } from '../../payments/chain/testing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
@@ -16,6 +17,7 @@ interface Found {
   readonly explanation: string;
   readonly kind?: string;
   readonly winc?: string;
+  readonly amount?: string;
   readonly currency?: string;
   readonly sender?: string | null;
   readonly address?: string | null;
@@ -108,6 +110,23 @@ forEachEngine((_engine, open) =>
         last = (await find(`${String(count).padStart(42, 'z')}A`)).status;
       }
       assert.equal(last, 429);
+    });
+
+    it('tells of a card payment by its quote or receipt, and nobody whom a gift is for', async () => {
+      const { sync, row } = await setUpQuote(bench.sql);
+      const told = async (key: string) => {
+        const { status, kind, state, address, currency, amount } = await find(key);
+        return [status, kind, state, address, currency, amount];
+      };
+      assert.deepEqual(await told('quote'), [200, 'card', 'pending', 'wallet', 'usd', '1000']);
+      await sync({});
+      const { receiptId = '' } = await row();
+      assert.deepEqual(await told(receiptId), [200, 'card', 'credited', 'wallet', 'usd', '1000']);
+      await sync({ refunded: 1000 });
+      assert.equal((await told('quote'))[2], 'returned');
+      // Whoever has the id of a gift and its email address takes it.
+      await bench.sql.run("UPDATE card_quotes SET address = 'friend@mail.test', address_type = 'email'");
+      assert.equal((await told('quote'))[3], null);
     });
 
     it('tells of an x402 payment by its id or its transaction, and its wallets to them alone', async () => {

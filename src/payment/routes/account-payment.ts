@@ -83,9 +83,7 @@ export function accountPaymentRoute(app: App, { sql, auth, chain, proxies }: Acc
   );
 }
 
-type Told = Omit<FoundPayment, 'address'> & { readonly address: string | null };
-
-function tell(reply: Reply, { createdAt, endedAt, ...payment }: Told): void {
+function tell(reply: Reply, { createdAt, endedAt, ...payment }: FoundPayment): void {
   const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
   sendExact(reply, { ...payment, createdAt: iso(createdAt), endedAt: iso(endedAt) }, neverCache);
 }

@@ -6,8 +6,8 @@ import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
 import type { App } from '../../kernel/http/app.ts';
 import { neverCache, sendExact } from '../answers.ts';
-import type { Authenticator } from '../auth/request-wallet.ts';
-import { invalidDays, invalidSignature } from '../errors.ts';
+import { type Authenticator, requireWallet } from '../auth/request-wallet.ts';
+import { invalidDays } from '../errors.ts';
 import { errorText, signatureHeaders } from '../schemas.ts';
 
 export interface AccountUseDeps {
@@ -47,8 +47,7 @@ export function accountUseRoutes(app: App, { credits, auth }: AccountUseDeps): v
       },
     },
     async (request, reply) => {
-      const wallet = await auth.walletOf(request, reply);
-      if (wallet === undefined || wallet === 'invalid') throw invalidSignature();
+      const wallet = await requireWallet(auth, request, reply);
       const { days, complete } = await credits.spendingByDay(wallet.address, readDays(request.query.days));
       const texts = days.map(({ date, winc, uploads, names, byOthers }) => {
         return { date, winc: `${winc}`, uploads: `${uploads}`, names: `${names}`, byOthers: `${byOthers}` };
@@ -80,8 +79,7 @@ export function accountUseRoutes(app: App, { credits, auth }: AccountUseDeps): v
       },
     },
     async (request, reply) => {
-      const wallet = await auth.walletOf(request, reply);
-      if (wallet === undefined || wallet === 'invalid') throw invalidSignature();
+      const wallet = await requireWallet(auth, request, reply);
       const { holds, count } = await credits.holds(wallet.address, MOST_HOLDS);
       const texts = holds.map(({ id, reason, amount: winc, since }) => {
         return { id, reason, winc: `${winc}`, since: new Date(since).toISOString() };

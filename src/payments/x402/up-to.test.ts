@@ -59,7 +59,7 @@ forEachEngine((_engine, database) => {
     assert.deepEqual(await stateOf(s.sql), []);
     market.wincPerUnit = 990n;
     const receipt = await s.x402.settle(payment, whole);
-    assert.equal(receipt.value, 1_000_000n);
+    assert.deepEqual([receipt.value, receipt.creditedWinc], [1_000_000n, 990_000_000n], 'what was paid');
     assert.equal(await s.tokens(), '4000000');
   });
 

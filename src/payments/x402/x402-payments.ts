@@ -98,17 +98,18 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
   }
 
   /** What is taken of a payment: all of an exact one, of a permit what it costs in the end, and never more than that. */
-  async function takenOf(signed: SignedPayment, price: Winc | undefined): Promise<bigint> {
+  async function takenOf(signed: SignedPayment, price: Winc | undefined): Promise<Taken> {
     const { authorization, permit } = signed.payment;
     const { value: most } = authorization;
-    if (permit === undefined) return most;
+    const { quote } = signed;
+    if (permit === undefined) return { value: most, pays: most >= quote.amount ? quote.winc : undefined };
     if (price === undefined) throw new Error('a permit is taken for a price');
     const needed = await priceOf(price);
-    if (needed <= most) return needed;
+    if (needed <= most) return { value: needed, pays: price };
     // The price has risen since the permit was signed, by as much as is borne here.
-    if (tolerated(needed, rules.toleranceBasisPoints) <= most) return most;
+    const isBorne = tolerated(needed, rules.toleranceBasisPoints) <= most;
     // What was taken when it was sent first, its row says.
-    if (await settlements.isKnown(signed)) return most;
+    if (isBorne || (await settlements.isKnown(signed))) return { value: most, pays: undefined };
     throw new X402Refused(x402Reasons.permitAmount);
   }
 
@@ -149,9 +150,9 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
     },
 
     async settle(payment, request) {
-      const value = await takenOf(payment, request.reserve);
-      const bought = await wincFor(payment, value, request.reserve, pricing);
-      return settlements.settle(rowOf(payment, request, { value, winc: bought }, now()));
+      const taken = await takenOf(payment, request.reserve);
+      const bought = await wincFor(taken, pricing);
+      return settlements.settle(rowOf(payment, request, { value: taken.value, winc: bought }, now()));
     },
 
     recall: (payment, request) => {
@@ -178,16 +179,17 @@ function readNetworks(names: readonly string[]): readonly X402Network[] {
   return networks;
 }
 
+/** What is taken of a payment. */
+interface Taken {
+  readonly value: bigint;
+  /** What was offered for it, where it pays that in full. */
+  readonly pays: Winc | undefined;
+}
+
 /** What was paid buys what it is worth now, and at least what was offered for it. */
-async function wincFor(
-  { payment, quote }: SignedPayment,
-  value: bigint,
-  price: Winc | undefined,
-  pricing: X402Deps['pricing'],
-): Promise<Winc> {
+async function wincFor({ value, pays }: Taken, pricing: X402Deps['pricing']): Promise<Winc> {
   const worth = await pricing.wincForUsdc(value);
-  if (payment.permit !== undefined) return price !== undefined && worth < price ? price : winc(worth);
-  return value >= quote.amount && worth < quote.winc ? quote.winc : winc(worth);
+  return pays !== undefined && worth < pays ? pays : winc(worth);
 }
 
 /**

@@ -95,8 +95,8 @@ export class Announcer {
   }
 
   async stop(): Promise<void> {
-    await this.#task.stop();
-    await Promise.all(this.#gateways.map((gateway) => gateway.stop()));
+    // A gateway that hangs keeps nobody waiting: what it did not take is stored for it.
+    await Promise.all([...this.#gateways.map((gateway) => gateway.stop()), this.#task.stop()]);
   }
 
   /** Those that an item's row says have taken it. */

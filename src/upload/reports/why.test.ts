@@ -91,6 +91,13 @@ describe('why a bundle is not permanent', () => {
       { state: 'dropped', tx_id: 'T' },
       'Bundle T was dropped by the chain at 11:50 UTC; its items go into another.',
     ],
+    [
+      {
+        ...{ state: 'permanent', tx_id: 'T', block_height: 7, damage: 'no node has 2 of its 5 chunks' },
+        ...{ mend_tries: 2, look_at: minutes(5) },
+      },
+      'Bundle T is permanent since 11:50 UTC, in the block at height 7. It is damaged: no node has 2 of its 5 chunks. Mending was tried 2 times; the next look is at 12:05 UTC.',
+    ],
   ];
   for (const [changes, sentence] of cases) {
     test(sentence, () => assert.equal(whyBundle({ ...bundle, ...changes }, circumstances), sentence));

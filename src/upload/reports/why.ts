@@ -85,8 +85,8 @@ export function whyBundle(bundle: BundleFacts, { now, confirmations: needed }: C
 function damageOf({ damage, mend_tries, look_at }: BundleFacts, now: number): string {
   if (damage === null) return '';
   const tried = mend_tries <= 1 ? 'once' : `${mend_tries} times`;
-  const next = look_at === null ? '' : `, and is looked at again at ${clock(look_at, now)}`;
-  return ` It is damaged: ${damage}. It was tried to be mended ${tried}${next}.`;
+  const next = look_at === null ? '' : `; the next look is at ${clock(look_at, now)}`;
+  return ` It is damaged: ${damage}. Mending was tried ${tried}${next}.`;
 }
 
 /** Nothing where nothing failed since its state last changed. */
@@ -162,7 +162,7 @@ export function stepsOf(facts: ItemFacts): ItemStep[] {
     at: reached > index ? at : null,
     note,
   });
-  const isTold = announcement !== undefined && announcement.waiting.length === 0;
+  const isTold = announcement === undefined ? item.state === 'permanent' : announcement.waiting.length === 0;
   const depth =
     bundle?.confirmations == null
       ? null
@@ -171,11 +171,16 @@ export function stepsOf(facts: ItemFacts): ItemStep[] {
     step('received', 0, item.receivedAt),
     {
       id: 'announced',
-      state: isTold || item.state === 'permanent' ? 'done' : 'waiting',
+      state: isTold ? 'done' : 'waiting',
       at: null,
       note: announcementNote(announcement),
     },
-    step('bundled', 1, bundle?.createdAt ?? null, bundle === null ? null : `${bundle.items} items`),
+    step(
+      'bundled',
+      1,
+      bundle?.createdAt ?? null,
+      bundle === null ? null : bundle.items === 1 ? '1 item' : `${bundle.items} items`,
+    ),
     step('posted', 2, bundle?.postedAt ?? null, reached === 2 ? (bundle?.lastError ?? null) : null),
     step('seeded', 3, bundle?.seededAt ?? null, reached === 3 ? (bundle?.lastError ?? null) : null),
     step('mined', 4, null, bundle?.blockHeight == null ? null : `height ${bundle.blockHeight}`),

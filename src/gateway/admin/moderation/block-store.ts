@@ -1,22 +1,11 @@
 /** Blocks as they are kept: idempotent writes, and a counter that tells every process when to look again. */
+import type { Block, Blocks } from '../../../formats/gateway-admin-answers.ts';
 import type { Sql, SqlExecutor } from '../../../storage/sql/sql.ts';
 
 /** Documentation only: who asked for the block, and why. */
 export interface Reason {
   readonly source?: string | undefined;
   readonly notes?: string | undefined;
-}
-
-export interface Block extends Reason {
-  /** Id, hash (base64url both) or name. */
-  readonly what: string;
-  readonly blockedAt: number;
-}
-
-export interface Blocks {
-  readonly ids: readonly Block[];
-  readonly hashes: readonly Block[];
-  readonly names: readonly Block[];
 }
 
 export type BlockKind = 'id' | 'hash' | 'name';

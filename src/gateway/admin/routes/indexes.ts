@@ -1,6 +1,7 @@
 /** `GET /indexes`: what this gateway publishes, and whose indexes it follows. */
+
+import type { IndexesState } from '../../../formats/gateway-admin-answers.ts';
 import type { App } from '../../../kernel/http/server.ts';
-import type { IndexesState } from '../../published-indexes/state.ts';
 
 export function indexesRoutes(app: App, state: () => Promise<IndexesState>): void {
   app.get(

@@ -9,7 +9,7 @@ import {
   startAdminGateway,
 } from '../../../../test/support/admin-gateway.ts';
 import { makeTransaction, send, text, until } from '../../../../test/support/local-gateway.ts';
-import type { ListedBundle } from '../../unbundle/status.ts';
+import type { QueuedBundle } from '../../../formats/gateway-admin-answers.ts';
 
 const unknown = 'A'.repeat(43);
 const never = { overrides: { ANS104_UNBUNDLE_FILTER: '{"never":true}' } };
@@ -184,7 +184,7 @@ describe('queue-bundle and bundle-status', () => {
     await gateway.call('POST', 'queue-bundle', { id: unknown });
     const waiting = await until('the bundle that no node has was tried', async () => {
       const { body } = await gateway.call('GET', 'bundles?state=queued');
-      const { bundles } = body as { bundles: ListedBundle[] };
+      const { bundles } = body as { bundles: QueuedBundle[] };
       return bundles.find(({ id, lastError }) => id === unknown && lastError !== null);
     });
     assert.deepEqual(

@@ -19,6 +19,7 @@ import {
 } from '../../../../test/support/admin-gateway.ts';
 import { flipByte } from '../../../../test/support/damage.ts';
 import { until } from '../../../../test/support/local-gateway.ts';
+import type { IndexesState } from '../../../formats/gateway-admin-answers.ts';
 import { torrentName, withWebSeeds } from '../../../formats/torrent/torrent.ts';
 import { silentLog, testServer } from '../../../kernel/testing.ts';
 import type { Meter } from '../../meter.ts';
@@ -29,7 +30,6 @@ import { type VerifiedPublication, verifyPublication } from '../publication/docu
 import { readObserver } from '../publication/observer.ts';
 import { PinnedFiles } from '../publication/pinned-files.ts';
 import { type Publisher, publisherOf } from '../publication/publisher.ts';
-import type { IndexesState } from '../state.ts';
 import { indexRoutes } from './indexes.ts';
 
 let gateway: AdminGateway;

@@ -1,8 +1,9 @@
 /** Who changed what, newest first. */
+
+import type { AuditLine } from '../../../formats/gateway-admin-answers.ts';
 import { clampText } from '../../kit/format.ts';
 import { Table } from '../../kit/table.tsx';
 import { Time } from '../../kit/value.tsx';
-import type { AuditLine } from '../../services/operator/gateway.ts';
 import { texts } from '../../texts.ts';
 
 const words = texts.operator.moderation;

@@ -94,12 +94,14 @@ function Summary() {
               tone={bundlesStuck === 0 ? 'good' : 'bad'}
               href={`${root}?state=stuck`}
             />
-            <Figure
-              label={words.bundlesDamaged}
-              value={countOf(bundlesDamaged)}
-              tone={bundlesDamaged === 0 ? 'good' : 'bad'}
-              href={`${root}?state=damaged`}
-            />
+            {bundlesDamaged !== 0 && (
+              <Figure
+                label={words.bundlesDamaged}
+                value={countOf(bundlesDamaged)}
+                tone="bad"
+                href={`${root}?state=damaged`}
+              />
+            )}
             <Figure
               label={words.itemsFailed}
               value={countOf(itemsFailed)}
@@ -302,7 +304,10 @@ function BundlePage({ id, query }: { readonly id: string; readonly query: URLSea
       <Loaded of={page}>
         {({ bundle, items, next }) => (
           <>
-            <Card title={words.bundleTitle} tone={bundle.stuck ? 'bad' : 'neutral'}>
+            <Card
+              title={words.bundleTitle}
+              tone={bundle.stuck || bundle.watch?.damage != null ? 'bad' : 'neutral'}
+            >
               <p class="operator-why">
                 <BundleBadge bundle={bundle} /> <bdi class="foreign">{clampText(bundle.why, 600)}</bdi>
               </p>
@@ -382,7 +387,7 @@ function WatchFacts({ watch }: { readonly watch: BundleWatch }) {
   return (
     <>
       <Fact label={words.looks}>
-        {formatCount(watch.looks)}
+        {words.times(watch.looks)}
         {watch.lastAt !== null && (
           <>
             {' · '}

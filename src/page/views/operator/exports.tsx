@@ -1,5 +1,6 @@
 /** Parquet exports: the one that runs or ran last, a new one, and the schedule. */
 import { useState } from 'preact/hooks';
+import type { ExportStatus } from '../../../formats/gateway-admin-answers.ts';
 import { Button } from '../../kit/button.tsx';
 import { Card, Columns, Fact, Facts } from '../../kit/card.tsx';
 import { confirmAction } from '../../kit/dialog.tsx';
@@ -11,7 +12,6 @@ import { Empty } from '../../kit/state.tsx';
 import type { Tone } from '../../kit/tone.ts';
 import { Badge, Time } from '../../kit/value.tsx';
 import { askGateway } from '../../services/operator/ask.ts';
-import type { ExportStatus } from '../../services/operator/gateway.ts';
 import { texts } from '../../texts.ts';
 import { isCount } from './ids.ts';
 import { useAction } from './use-action.ts';

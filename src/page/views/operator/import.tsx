@@ -1,5 +1,6 @@
 /** How far the gateway has read the chain, what it could not read, and what it is to read next. */
 import { useState } from 'preact/hooks';
+import type { BundleStatus, GatewayDebug, QueuedBundle } from '../../../formats/gateway-admin-answers.ts';
 import { navigate } from '../../app/location.ts';
 import { Button } from '../../kit/button.tsx';
 import { Card, Columns, Fact, Facts, Figure, Figures } from '../../kit/card.tsx';
@@ -10,7 +11,6 @@ import { Loaded, useLoad } from '../../kit/load.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Badge, Id, Time } from '../../kit/value.tsx';
 import { askGateway } from '../../services/operator/ask.ts';
-import type { BundleStatus, GatewayDebug, QueuedBundle } from '../../services/operator/gateway.ts';
 import { texts } from '../../texts.ts';
 import { CompletenessCard } from './completeness.tsx';
 import { FindForm } from './find-form.tsx';

@@ -1,4 +1,6 @@
 /** Index files that are published here, and those of others that are used. */
+
+import type { IndexesState } from '../../../formats/gateway-admin-answers.ts';
 import { Card, Fact, Facts } from '../../kit/card.tsx';
 import { clampText, formatBytes, formatCount } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
@@ -6,7 +8,6 @@ import { Empty } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Badge, Id, Time } from '../../kit/value.tsx';
 import { askGateway } from '../../services/operator/ask.ts';
-import type { IndexesState } from '../../services/operator/gateway.ts';
 import { texts } from '../../texts.ts';
 import { Problems } from './problems.tsx';
 

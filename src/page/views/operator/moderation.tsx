@@ -1,6 +1,7 @@
 /** What is not served: the gateway's list, which the other services follow, and the router's own. */
 import { useState } from 'preact/hooks';
 import type { OperatorService } from '../../../console/api.ts';
+import type { AuditLine, Block, BlockAnswer, Blocks } from '../../../formats/gateway-admin-answers.ts';
 import { Button } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
 import { confirmAction } from '../../kit/dialog.tsx';
@@ -10,7 +11,6 @@ import { type Load, Loaded, useLoad } from '../../kit/load.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Time } from '../../kit/value.tsx';
 import { type Ask, askGateway, askPayment, askRouter, askUpload } from '../../services/operator/ask.ts';
-import type { AuditLine, Block, BlockAnswer, Blocks } from '../../services/operator/gateway.ts';
 import type { RouterModeration } from '../../services/operator/router.ts';
 import { opens } from '../../services/operator/session.ts';
 import { texts } from '../../texts.ts';

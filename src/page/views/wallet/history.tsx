@@ -13,6 +13,7 @@ import { texts } from '../../texts.ts';
 import type { Wallet } from '../../wallet/wallet.ts';
 import { isReadByItself, readOwn } from './own-reading.ts';
 import { creditsByDay, describePayment } from './past-payments.ts';
+import { Returns } from './returns.tsx';
 import { Use } from './use.tsx';
 
 const words = texts.wallet.history;
@@ -34,6 +35,7 @@ export function History({ of: current }: { readonly of: Wallet }) {
           </div>
         )}
       </Card>
+      {isWanted && <Returns of={current} />}
     </>
   );
 }

@@ -12,7 +12,7 @@ import { Share } from './share.tsx';
 import { TopUp } from './top-up/top-up.tsx';
 import { Webhooks } from './webhooks.tsx';
 
-const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'account', 'notices', 'webhooks'] as const;
+const pages = ['overview', 'top-up', 'share', 'redeem', 'prices', 'notices', 'webhooks', 'account'] as const;
 type Page = (typeof pages)[number];
 
 export default function WalletView({ place }: { readonly place: Place }) {
@@ -26,9 +26,9 @@ export default function WalletView({ place }: { readonly place: Place }) {
     share: words.share,
     redeem: words.redeem,
     prices: words.prices,
-    account: words.account,
     notices: words.notices,
     webhooks: words.webhooks,
+    account: words.account,
   };
   return (
     <Tabbed>
@@ -46,9 +46,9 @@ export default function WalletView({ place }: { readonly place: Place }) {
       {page === 'share' && <Share />}
       {page === 'redeem' && <Redeem place={place} />}
       {page === 'prices' && <Prices place={place} />}
-      {page === 'account' && <AccountPage place={place} />}
       {page === 'notices' && <Notices />}
       {page === 'webhooks' && <Webhooks />}
+      {page === 'account' && <AccountPage place={place} />}
     </Tabbed>
   );
 }

@@ -1,9 +1,10 @@
-/** What needs a person: refunds, unclear and failed payments, names. */
+/** What needs a person: refunds, returns, unclear and failed payments, names. */
 import { useState } from 'preact/hooks';
 import type {
   FailedChainPayment,
   OpenMatters,
   OwedRefund,
+  ReturnSummary,
   UnclearPayment,
 } from '../../../../formats/admin-answers.ts';
 import { Button } from '../../../kit/button.tsx';
@@ -27,6 +28,7 @@ export function OpenPart() {
   const open = useLoad(() => askPayment<OpenMatters>('GET', 'ledger/open'), [], { everyMs });
   const action = useAction();
   const [settling, setSettling] = useState<UnclearPayment | undefined>(undefined);
+  const [sending, setSending] = useState<ReturnSummary | undefined>(undefined);
   const end = async (path: string, body: object, done: string): Promise<string> => {
     await askPayment('POST', path, body);
     open.again();
@@ -46,10 +48,53 @@ export function OpenPart() {
     const question = { title: words.voidTitle, text: words.voidText, confirm, danger: true };
     if (await confirmAction(question)) action.run(() => end('ledger/void', { id }, words.voidDone));
   };
+  const endReturn = (id: string, what: string, body: object, done: string): void =>
+    action.run(() => end(`returns/${encodeURIComponent(id)}/${what}`, body, done));
+  const refused = async ({ id }: ReturnSummary): Promise<void> => {
+    const question = {
+      ...{ title: words.refuseTitle, text: words.refuseText, confirm: words.refuse, danger: true },
+    };
+    if (!(await confirmAction(question))) return;
+    endReturn(id, 'refuse', { reason: words.refuseReason }, words.refuseDone);
+  };
   return (
     <Loaded of={open}>
-      {({ refunds, payments, chainPayments, names }) => (
+      {({ refunds, payments, chainPayments, names, returns }) => (
         <>
+          <Card title={words.returns} tone={returns.length > 0 ? 'warn' : 'neutral'}>
+            {returns.length > 0 && <p class="soft">{words.returnsNote}</p>}
+            <Table
+              caption={words.returns}
+              rows={returns}
+              rowKey={({ id }) => id}
+              empty={<p class="soft">{words.returnsEmpty}</p>}
+              columns={[
+                ...returnColumns,
+                {
+                  id: 'act',
+                  head: '',
+                  align: 'end',
+                  cell: (made) => (
+                    <span class="actions">
+                      <Button small onClick={() => setSending(made)}>
+                        {words.sentIt}
+                      </Button>
+                      <Button
+                        small
+                        busy={action.busy}
+                        onClick={() => endReturn(made.id, 'retry', {}, words.triesAgain)}
+                      >
+                        {words.tryAgain}
+                      </Button>
+                      <Button small kind="danger" busy={action.busy} onClick={() => void refused(made)}>
+                        {words.refuse}
+                      </Button>
+                    </span>
+                  ),
+                },
+              ]}
+            />
+          </Card>
           <Card title={words.unclear} tone={payments.length > 0 ? 'warn' : 'neutral'}>
             {payments.length > 0 && <p class="soft">{words.unclearNote}</p>}
             <Table
@@ -152,8 +197,31 @@ export function OpenPart() {
               ]}
             />
           </Card>
+          {sending !== undefined && (
+            <SettleDialog
+              title={words.sentTitle}
+              text={words.sentText(
+                amountText(sending.amount, sending.token),
+                clampText(sending.recipient, 60),
+              )}
+              hint={words.sentHint}
+              bad={words.sentBad}
+              isRight={(text) => text !== ''}
+              onClose={() => setSending(undefined)}
+              settle={(transaction) => {
+                const { id } = sending;
+                setSending(undefined);
+                endReturn(id, 'settle', { transaction }, words.sentDone);
+              }}
+            />
+          )}
           {settling !== undefined && (
             <SettleDialog
+              title={words.settleTitle}
+              text={words.settleText}
+              hint={words.settleHint}
+              bad={words.settleBad}
+              isRight={isTransactionHash}
               onClose={() => setSettling(undefined)}
               settle={(transaction) => {
                 const { id } = settling;
@@ -228,26 +296,59 @@ const refundColumns: readonly Column<OwedRefund>[] = [
   { id: 'since', head: words.since, cell: ({ since }) => <Time at={since} /> },
 ];
 
-function SettleDialog({ onClose, settle }: { onClose(): void; settle(transaction: string): void }) {
+const returnColumns: readonly Column<ReturnSummary>[] = [
+  {
+    id: 'amount',
+    head: words.amount,
+    align: 'end',
+    cell: ({ amount, token }) => amountText(amount, token),
+  },
+  { id: 'payer', head: words.payer, cell: ({ recipient }) => <Id value={recipient} /> },
+  {
+    id: 'wallet',
+    head: words.wallet,
+    cell: ({ address }) => <Id value={address} href={accountHref(address)} />,
+  },
+  { id: 'credits', head: words.credits, align: 'end', cell: ({ winc }) => <Amount winc={BigInt(winc)} /> },
+  {
+    id: 'reason',
+    head: words.reason,
+    wide: true,
+    cell: ({ reason }) => <bdi class="foreign">{clampText(reason ?? '', 300)}</bdi>,
+  },
+  { id: 'since', head: words.since, cell: ({ createdAt }) => <Time at={createdAt} /> },
+];
+
+interface SettleDialogProps {
+  readonly title: string;
+  readonly text: string;
+  readonly hint: string;
+  readonly bad: string;
+  isRight(transaction: string): boolean;
+  onClose(): void;
+  settle(transaction: string): void;
+}
+
+function SettleDialog({ title, text, hint, bad, isRight, onClose, settle }: SettleDialogProps) {
   const [transaction, setTransaction] = useState('');
   const [error, setError] = useState<string | undefined>(undefined);
   const submit = (): void => {
-    if (isTransactionHash(transaction.trim())) settle(transaction.trim());
-    else setError(words.settleBad);
+    if (isRight(transaction.trim())) settle(transaction.trim());
+    else setError(bad);
   };
   return (
-    <Dialog open title={words.settleTitle} onClose={onClose}>
-      <p>{words.settleText}</p>
+    <Dialog open title={title} onClose={onClose}>
+      <p>{text}</p>
       <Form onSubmit={submit}>
         <TextField
           label={words.settleLabel}
           value={transaction}
           onInput={setTransaction}
-          hint={words.settleHint}
+          hint={hint}
           error={error}
           mono
           focused
-          maxLength={80}
+          maxLength={128}
         />
         <div class="actions actions-end">
           <Button onClick={onClose}>{texts.kit.cancel}</Button>

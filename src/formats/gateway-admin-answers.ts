@@ -1,4 +1,7 @@
-/** What the gateway's operator routes answer. Times are Unix seconds here. */
+/**
+ * What the operator's routes of the gateway (`/gw/admin`) answer, beside what all surfaces do (`admin-answers.ts`): the
+ * gateway writes it and the console reads it. Times are Unix seconds here.
+ */
 
 /** `GET debug`. */
 export interface GatewayDebug {
@@ -47,12 +50,18 @@ export interface QueuedBundle {
   readonly nextTryAt: number;
 }
 
-/** `GET bundle-status/{id}`, of the fields that are shown. */
+/** `GET bundle-status/{id}` (interface §2); beyond the record where the bundle stands, why, and what was pruned of it. */
 export interface BundleStatus {
   readonly id: string;
   readonly rootTransactionId: string;
+  readonly formatId: number;
+  readonly unbundleFilterId: number | null;
+  readonly indexFilterId: number | null;
+  readonly previousUnbundleFilterId: number | null;
+  readonly previousIndexFilterId: number | null;
   readonly state: string;
   readonly lastError: string | null;
+  /** What is odd about it and cost none of its items. */
   readonly remark: string | null;
   readonly dataItemCount: number | null;
   readonly matchedDataItemCount: number | null;
@@ -61,11 +70,17 @@ export interface BundleStatus {
   readonly prunedDataItemCount: number | null;
   readonly retryAttemptCount: number;
   readonly importAttemptCount: number;
+  readonly firstQueuedAt: number | null;
   readonly lastQueuedAt: number | null;
+  readonly firstSkippedAt: number | null;
   readonly lastSkippedAt: number | null;
+  readonly firstUnbundledAt: number | null;
   readonly lastUnbundledAt: number | null;
+  readonly firstFullyIndexedAt: number | null;
   readonly lastFullyIndexedAt: number | null;
+  readonly firstRetriedAt: number | null;
   readonly lastRetriedAt: number | null;
+  readonly lastPrunedAt: number | null;
 }
 
 export interface Block {
@@ -122,42 +137,57 @@ export interface ExportStatus {
   readonly partitions?: number;
   readonly rows?: Readonly<Record<string, number>>;
   readonly files?: number;
-  readonly schedule?: {
-    readonly everyMinutes: number;
-    readonly outputDir: string;
-    readonly lastRunAt: string | null;
-    readonly lastStatus: string;
-    readonly nextRunAt: string;
-    readonly error?: string;
-  };
+  readonly schedule?: ScheduleState;
+}
+
+/** An export that is made again and again: ISO dates, and how the last one ended. */
+export interface ScheduleState {
+  readonly everyMinutes: number;
+  readonly outputDir: string;
+  readonly lastRunAt: string | null;
+  readonly lastStatus: ExportStatus['status'];
+  readonly nextRunAt: string;
+  readonly error?: string;
 }
 
 /** `GET indexes`. */
 export interface IndexesState {
-  readonly publication: null | {
-    readonly publisher: string;
-    readonly sequence: number;
-    readonly issuedAt: string;
-    readonly expiresAt: string;
-    readonly indexes: readonly {
-      readonly name: string;
-      readonly kind: string;
-      readonly bands: number;
-      readonly files: number;
-      readonly bytes: number;
-      readonly records: number;
-      readonly heights: readonly [number, number | null] | null;
-    }[];
-  };
+  /** Null while nothing is published. */
+  readonly publication: PublicationState | null;
+  /** There is a document, which cannot be served. */
   readonly isDamaged: boolean;
   readonly problems: readonly string[];
-  readonly subscriptions: readonly {
-    readonly publisher: string;
-    readonly url: string;
-    readonly names: readonly string[] | null;
-    readonly lastLookAt: number | null;
-    readonly outcome: string | null;
-    readonly reason: string | null;
-  }[];
+  readonly subscriptions: readonly SubscriptionState[];
+  /** Bands of others that content is found with. */
   readonly bandsInUse: number;
+}
+
+export interface PublicationState {
+  readonly publisher: string;
+  readonly sequence: number;
+  readonly issuedAt: string;
+  readonly expiresAt: string;
+  readonly indexes: readonly IndexState[];
+}
+
+export interface IndexState {
+  readonly name: string;
+  readonly kind: string;
+  readonly bands: number;
+  readonly files: number;
+  readonly bytes: number;
+  readonly records: number;
+  /** Of the lowest and the highest band; null where no band says. The second is null too while the top band is open. */
+  readonly heights: readonly [number, number | null] | null;
+}
+
+export interface SubscriptionState {
+  readonly publisher: string;
+  readonly url: string;
+  /** Only these indexes; null for all. */
+  readonly names: readonly string[] | null;
+  /** Unix milliseconds; null before the first look. */
+  readonly lastLookAt: number | null;
+  readonly outcome: string | null;
+  readonly reason: string | null;
 }
