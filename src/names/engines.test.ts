@@ -68,10 +68,11 @@ forEachEngine((_engine, open) => {
         failed,
         failed,
         ['name.failed', 'buy-name', long.name],
+        ['name.bought', 'buy-name', 'owner-first'],
       ]);
       assert.deepEqual(
         await told(owner.address),
-        [done[0], done[1], failed, failed],
+        [done[0], done[1], failed, failed, ['name.bought', 'buy-name', 'owner-first']],
         'others pay for a name',
       );
       const spent = (await toldWallets(bench.sql, payer.address)).filter(({ type }) =>
