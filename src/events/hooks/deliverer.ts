@@ -136,8 +136,13 @@ export class Deliverer<E extends FeedEvent, Q extends FeedQuery> {
     this.#stopListening?.();
     await this.task.stop();
     await Promise.all(this.#working);
-    await this.#keepPlaces(0);
-    await this.#options.store.release(this.#holder);
+    try {
+      await this.#keepPlaces(0);
+      await this.#options.store.release(this.#holder);
+    } catch (error) {
+      // A database that is away keeps nobody from stopping: leases end by themselves.
+      this.#options.log.warn({ err: error }, 'webhooks are not handed over before their leases end');
+    }
     this.#held.clear();
   }
 
