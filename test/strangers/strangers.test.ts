@@ -11,7 +11,7 @@ describe('whatever a stranger sends', { concurrency: false }, () => {
   });
 
   it('what was made for one service is worth nothing at another that demands bound signatures', async () => {
-    nothingFound(await run({ seed: 20_270_102, requests: 800, bound: true }));
+    nothingFound(await run({ seed: 20_270_102, requests: 1_000, bound: true }));
   });
 });
 
