@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, test } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
@@ -283,8 +284,8 @@ forEachEngine((engine, open) => {
     }
     await pack(sql);
     assert.equal(await isPackingDue(sql), false);
-    const each = ((await used()) - empty) / total;
-    assert.ok(each <= 60, `${each} bytes an item`);
+    // PostgreSQL gives back no room of rows that a transaction of others may still see.
+    await eventually('60 bytes an item at most', async () => ((await used()) - empty) / total <= 60, 30_000);
     let found = 0;
     let last: Buffer = Buffer.alloc(0);
     for await (const places of packedPlaces(sql))
