@@ -209,9 +209,11 @@ describe('the operator', { skip: noChromium }, () => {
       await page.getByText('it answered 500').waitFor({ state: 'detached' });
       await tab.assertAccessible();
       await tab.go('/explorer/events');
+      await page.getByText('following').waitFor();
+      const seen = await upload('while the list is open');
       const row = page
         .getByRole('row', { name: /item\.mined/ })
-        .filter({ has: page.locator(`[href="/tx/${id}"]`) });
+        .filter({ has: page.locator(`[href="/tx/${seen}"]`) });
       await row.waitFor();
       await tab.assertAccessible();
       await tab.go('/operator/webhooks');

@@ -132,7 +132,7 @@ describe("the console's wallet", { skip: noChromium }, () => {
     const field = page.getByLabel('Tell me when I have less than');
     await field.fill('many');
     await page.getByText('That is no amount of credits').waitFor();
-    await field.fill('14');
+    await field.fill('10.5');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('You will be told once your credits fall below that').waitFor();
     await tab.assertAccessible();
@@ -145,7 +145,7 @@ describe("the console's wallet", { skip: noChromium }, () => {
     await other.page.close();
     await page.reload();
     await happened.getByText('Your credits run low').waitFor();
-    assert.equal(await field.inputValue(), '14');
+    assert.equal(await field.inputValue(), '10.5');
     tab.assertQuiet();
   });
 
