@@ -4,28 +4,10 @@
  * appends here in its own transaction; the payment surface tells it to the wallet that signs.
  */
 import { isRecord, tryParseJson } from '../formats/json.ts';
+import { type WalletEventType, walletEventTypes } from '../formats/wallet-event-types.ts';
 import type { SqlExecutor } from '../storage/sql/sql.ts';
 import { appendEvents, type LoggedEvent, type NewEvent } from './event-log.ts';
 import type { FeedEvent } from './feed.ts';
-
-export const walletEventTypes = [
-  'credits.paid',
-  'credits.spent',
-  'credits.refunded',
-  'credits.taken',
-  'credits.shared',
-  'credits.low',
-  'upload.receipt',
-  'upload.bundled',
-  'upload.permanent',
-  'upload.failed',
-  'name.bought',
-  'name.changed',
-  'name.failed',
-  'name.lapsing',
-  'name.lapsed',
-] as const;
-export type WalletEventType = (typeof walletEventTypes)[number];
 
 export interface WalletEvent {
   readonly type: WalletEventType;

@@ -1,7 +1,8 @@
 /** The ledger's log as events of wallets, and what a wallet may ask for of its own. */
 import { BadQuery, type EventSource, type FeedEvent, type FeedQuery } from '../events/feed.ts';
-import { readWalletEvents, walletEventTypes } from '../events/wallet-events.ts';
+import { readWalletEvents } from '../events/wallet-events.ts';
 import { isRecord } from '../formats/json.ts';
+import { walletEventTypes } from '../formats/wallet-event-types.ts';
 
 export interface WalletQuery extends FeedQuery {
   /** Types and topics (`upload` is every type that begins with `upload.`); undefined is all. */

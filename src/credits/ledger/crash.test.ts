@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import pg from 'pg';
+import { killedAfter } from '../../../test/support/killed-after.ts';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
 import { type Credits, winc } from '../credits.ts';
@@ -15,27 +14,6 @@ import { assertToldOnce } from './testing.ts';
 
 const ROUNDS = 4;
 const ACKNOWLEDGED = 400;
-
-/** Runs the child until it has acknowledged so many changes, kills it, answers all it acknowledged. */
-async function killedAfter(count: number, args: string[]): Promise<string[]> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '../../../test/support/credits-process.ts'), ...args],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const lines: string[] = [];
-  for await (const line of createInterface({ input: child.stdout })) {
-    lines.push(line);
-    if (lines.length === count) child.kill('SIGKILL');
-  }
-  if (child.exitCode === null && child.signalCode === null) {
-    await new Promise((done) => child.once('exit', done));
-  }
-  assert.equal(child.signalCode, 'SIGKILL', 'the child ended by itself');
-  return lines;
-}
 
 async function assertKept(credits: Credits, acknowledged: readonly string[]): Promise<void> {
   for (const line of acknowledged) {
@@ -68,7 +46,7 @@ async function survivesKills(databaseUrl: string | undefined, folder: string, na
   for (let round = 0; round < ROUNDS; round += 1) {
     const count = ACKNOWLEDGED / 2 + random.below(ACKNOWLEDGED);
     const args = [databaseUrl ?? '-', folder, name, String(round)];
-    acknowledged.push(...(await killedAfter(count, args)));
+    acknowledged.push(...(await killedAfter(count, 'credits-process.ts', args)));
     const sql = await openDatabase({ databaseUrl, dataDir: folder, name, migrations: creditsMigrations });
     try {
       const credits = createCredits({ sql });

@@ -1,25 +1,7 @@
 /** What happens to a wallet, as the payment service tells it; a connection that broke off comes back by itself. */
 import { isRecord, memberOf, tryParseJson } from '../../formats/json.ts';
+import { type WalletEventType, walletEventTypes } from '../../formats/wallet-event-types.ts';
 import { serviceUrl } from './settings.ts';
-
-export const walletEventTypes = [
-  'credits.paid',
-  'credits.spent',
-  'credits.refunded',
-  'credits.taken',
-  'credits.shared',
-  'credits.low',
-  'upload.receipt',
-  'upload.bundled',
-  'upload.permanent',
-  'upload.failed',
-  'name.bought',
-  'name.changed',
-  'name.failed',
-  'name.lapsing',
-  'name.lapsed',
-] as const;
-export type WalletEventType = (typeof walletEventTypes)[number];
 
 export interface WalletEvent {
   readonly id: string;

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { it } from 'node:test';
 import pg from 'pg';
+import { killedAfter } from '../../../test/support/killed-after.ts';
 import { durableBank } from '../../../test/support/returns-bank.ts';
 import { testDatabaseUrl } from '../../config/testing.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
@@ -17,22 +16,6 @@ import { createCreditReturns } from './credit-returns.ts';
 import { dayMs, returnsTestMigrations, testRules } from './testing.ts';
 
 const ROUNDS = 3;
-
-/** Runs the child until it has acknowledged so many returns, kills it, answers all it acknowledged. */
-async function killedAfter(count: number, args: string[]): Promise<string[]> {
-  const script = join(import.meta.dirname, '../../../test/support/returns-process.ts');
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const lines: string[] = [];
-  for await (const line of createInterface({ input: child.stdout })) {
-    lines.push(line);
-    if (lines.length === count) child.kill('SIGKILL');
-  }
-  if (child.exitCode === null && child.signalCode === null) {
-    await new Promise((done) => child.once('exit', done));
-  }
-  assert.equal(child.signalCode, 'SIGKILL', 'the child ended by itself');
-  return lines;
-}
 
 /** Finishes what the killed process left, and asserts that each return was sent exactly once. */
 async function finish(databaseUrl: string | undefined, folder: string, name: string, acknowledged: string[]) {
@@ -77,7 +60,7 @@ async function survivesKills(databaseUrl: string | undefined, folder: string, na
   const acknowledged: string[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const args = [databaseUrl ?? '-', folder, name, String(round)];
-    acknowledged.push(...(await killedAfter(40 + 17 * round, args)));
+    acknowledged.push(...(await killedAfter(40 + 17 * round, 'returns-process.ts', args)));
     await finish(databaseUrl, folder, name, acknowledged);
   }
 }

@@ -7,17 +7,16 @@ import { formatDecimal } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
 import { isPaused } from '../../kit/moving.ts';
 import { notify } from '../../kit/notify.tsx';
-import { PageTitle } from '../../kit/page-title.tsx';
 import { Empty, Problem } from '../../kit/state.tsx';
 import { Badge, Time } from '../../kit/value.tsx';
 import { ServiceError } from '../../services/console.ts';
 import { followWallet, type WalletEvent } from '../../services/wallet-events.ts';
 import { texts } from '../../texts.ts';
-import { changeAs, hasAsked, readAs } from '../../wallet/ask-as.ts';
-import { type Wallet, wallet } from '../../wallet/wallet.ts';
+import { changeAs, readAs } from '../../wallet/ask-as.ts';
+import type { Wallet } from '../../wallet/wallet.ts';
 import { parseAmount } from './amounts.ts';
 import { describeEvent } from './event-words.ts';
-import { NeedWallet } from './need-wallet.tsx';
+import { OfWallet } from './of-wallet.tsx';
 
 const words = texts.wallet.notices;
 /** Rows of the log that are told when the page opens, and events that it shows. */
@@ -28,33 +27,16 @@ const clocksMs = 3_000;
 const creditDecimals = 12;
 
 export function Notices() {
-  const current = wallet.value;
+  const { title, note, signNote, show } = words;
   return (
-    <>
-      <PageTitle title={words.title} note={words.note} />
-      {current === undefined ? <NeedWallet /> : <OfWallet key={current.address} of={current} />}
-    </>
-  );
-}
-
-function OfWallet({ of: current }: { readonly of: Wallet }) {
-  // Keys of the page sign without a question; others are asked when the person wants it.
-  const [isWanted, want] = useState(current.source !== 'injected' || hasAsked(current));
-  if (isWanted) {
-    return (
-      <>
-        <LowBalance of={current} />
-        <Events of={current} />
-      </>
-    );
-  }
-  return (
-    <Card>
-      <p>{words.signNote}</p>
-      <div class="actions">
-        <Button onClick={() => want(true)}>{words.show}</Button>
-      </div>
-    </Card>
+    <OfWallet {...{ title, note, signNote, show }}>
+      {(current) => (
+        <>
+          <LowBalance of={current} />
+          <Events of={current} />
+        </>
+      )}
+    </OfWallet>
   );
 }
 

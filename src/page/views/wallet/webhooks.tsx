@@ -1,15 +1,11 @@
 /** The wallet's webhooks: told of its credits, uploads and names. */
-import { useState } from 'preact/hooks';
-import { Button } from '../../kit/button.tsx';
-import { Card } from '../../kit/card.tsx';
-import { PageTitle } from '../../kit/page-title.tsx';
+import { walletEventTypes } from '../../../formats/wallet-event-types.ts';
 import type { AskHooks } from '../../services/hooks.ts';
-import { walletEventTypes } from '../../services/wallet-events.ts';
 import { texts } from '../../texts.ts';
-import { changeAs, hasAsked, readAs } from '../../wallet/ask-as.ts';
-import { type Wallet, wallet } from '../../wallet/wallet.ts';
+import { changeAs, readAs } from '../../wallet/ask-as.ts';
+import type { Wallet } from '../../wallet/wallet.ts';
 import { Hooks } from '../hooks/hooks.tsx';
-import { NeedWallet } from './need-wallet.tsx';
+import { OfWallet } from './of-wallet.tsx';
 
 const words = texts.hooks;
 const typesOf = (topic: string) => walletEventTypes.filter((type) => type.startsWith(`${topic}.`));
@@ -20,26 +16,11 @@ const types = {
 };
 
 export function Webhooks() {
-  const current = wallet.value;
+  const { title, walletNote: note, signNote, show } = words;
   return (
-    <>
-      <PageTitle title={words.title} note={words.walletNote} />
-      {current === undefined ? <NeedWallet /> : <OfWallet key={current.address} of={current} />}
-    </>
-  );
-}
-
-function OfWallet({ of: current }: { readonly of: Wallet }) {
-  // Keys of the page sign without a question; others are asked when the person wants it.
-  const [isWanted, want] = useState(current.source !== 'injected' || hasAsked(current));
-  if (isWanted) return <Hooks owner={current.address} ask={asking(current)} types={types} />;
-  return (
-    <Card>
-      <p>{words.signNote}</p>
-      <div class="actions">
-        <Button onClick={() => want(true)}>{words.show}</Button>
-      </div>
-    </Card>
+    <OfWallet {...{ title, note, signNote, show }}>
+      {(current) => <Hooks owner={current.address} ask={asking(current)} types={types} />}
+    </OfWallet>
   );
 }
 
