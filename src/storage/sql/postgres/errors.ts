@@ -18,6 +18,14 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && retryable.has(error.code);
 }
 
+/** The server is gone, or is there and takes no writes: the primary may be another host by now. */
+export function isNotPrimary(error: unknown): boolean {
+  if (!(error instanceof DatabaseUnavailable)) return false;
+  const { cause } = error;
+  // A statement that took too long, or a server without room, is still the one to ask.
+  return !(cause instanceof DatabaseError) || /^(?:08|57P|58|25006)/.test(cause.code ?? '');
+}
+
 /** The server is there but refuses our login, or has no such database. */
 export function isRefusal(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && /^(?:28|3D)/.test(error.code ?? '');
@@ -25,6 +33,7 @@ export function isRefusal(error: unknown): error is DatabaseError {
 
 /** Of an error that the client library threw; a work's own errors do not come here. */
 export function translated(error: unknown): unknown {
+  if (error instanceof DatabaseUnavailable) return error;
   if (error instanceof DatabaseError) {
     const code = error.code ?? '';
     if (code === uniqueViolation) return new UniqueViolation(error.message, { cause: error });
