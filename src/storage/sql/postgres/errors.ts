@@ -23,7 +23,8 @@ export function isNotPrimary(error: unknown): boolean {
   if (!(error instanceof DatabaseUnavailable)) return false;
   const { cause } = error;
   // A statement that took too long, or a server without room, is still the one to ask.
-  return !(cause instanceof DatabaseError) || /^(?:08|57P|58|25006)/.test(cause.code ?? '');
+  if (!(cause instanceof DatabaseError)) return true;
+  return cause.severity === 'FATAL' || /^(?:08|57P|58|25006)/.test(cause.code ?? '');
 }
 
 /** The server is there but refuses our login, or has no such database. */
@@ -38,7 +39,9 @@ export function translated(error: unknown): unknown {
     const code = error.code ?? '';
     if (code === uniqueViolation) return new UniqueViolation(error.message, { cause: error });
     if (code === notInRepertoire) return new UnstorableText(error.message, { cause: error });
-    if (unavailable.test(code)) return new DatabaseUnavailable(error.message, { cause: error });
+    // What is fatal ends the connection; poolers tell so of a server that they lost, under a code of their own.
+    const isEnd = error.severity === 'FATAL' && !isRefusal(error);
+    if (isEnd || unavailable.test(code)) return new DatabaseUnavailable(error.message, { cause: error });
     return error;
   }
   if (error instanceof Error && isNetworkFailure(error)) {
