@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { createLogger } from '../../kernel/log.ts';
-import { type ProvenContent, ProvenStore } from './proven-store.ts';
+import { openSqliteFile } from '../../storage/sql/open.ts';
+import { type ProvenContent, ProvenStore, provenMigrations } from './proven-store.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const limits = { content: 3, names: 2 };
@@ -34,7 +35,8 @@ function folderFor(t: TestContext): string {
 }
 
 async function opened(folder: string, most = limits): Promise<ProvenStore> {
-  const store = new ProvenStore(folder, log, most);
+  const open = () => openSqliteFile(join(folder, 'known.db'), provenMigrations);
+  const store = new ProvenStore(open, log, most);
   await store.start();
   assert.equal(store.problem, undefined);
   return store;
