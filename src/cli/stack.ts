@@ -19,6 +19,7 @@ import { forkLines, forkSurfaces } from './stack/fork.ts';
 import { createLocalNetwork, type LocalNetwork, type NetworkFacts, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
+import { insistOnSharedKeys } from './stack/shared-keys.ts';
 import { type SharedLedger, shareLedger } from './stack/shared-ledger.ts';
 import { topUpPageOf } from './stack/top-up-page.ts';
 import { version } from './version.ts';
@@ -212,6 +213,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         keys,
         own.map(({ name }) => name),
       ),
+      insistOnSharedKeys({ config, log, keys, surfaces: here }),
       ...forkSurfaces(fork),
       moderation,
       ...network.surfaces,
