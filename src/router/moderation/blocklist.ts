@@ -247,6 +247,7 @@ export class Blocklist extends BlockSet implements Part {
     const change = await this.#store.adopt(this.#file, digest, parseBlocklist(text));
     const before = this.ids;
     this.#adopt(await this.#store.load());
+    this.problem = undefined;
     if (change === undefined) return;
     const { came, went } = change;
     const given = { entries: this.#entries.size, blocked: came.length, unblocked: went.length };
@@ -333,11 +334,15 @@ export class Blocklist extends BlockSet implements Part {
 
 const digestOf = (text: string): string => hash('sha256', text, 'base64url');
 
+/** What an entry does; the rest of it is for people. */
+const effectOf = ({ type, value, resolvedTxId, place }: BlockEntry): string =>
+  JSON.stringify([type, value, resolvedTxId, place?.root, place?.start, place?.end]);
+
 function sameEntries(text: string | undefined, entries: readonly BlockEntry[]): boolean {
   if (text === undefined) return false;
   try {
-    const shown = new Set(parseBlocklist(text).map(keyOf));
-    return shown.size === entries.length && entries.every((entry) => shown.has(keyOf(entry)));
+    const shown = new Set(parseBlocklist(text).map(effectOf));
+    return shown.size === entries.length && entries.every((entry) => shown.has(effectOf(entry)));
   } catch {
     return false;
   }
