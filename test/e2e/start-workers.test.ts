@@ -15,6 +15,7 @@ import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
 import { createDatabase, engines, until } from '../support/local-gateway.ts';
+import { program } from '../support/program.ts';
 import { startCommands } from '../support/run-command.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
@@ -361,7 +362,7 @@ test('a number that is none, and a console in several processes, are refused', (
     ['upload', '--workers', 'all'],
     ['console', '--workers', '2'],
   ]) {
-    const { status, stderr } = spawnSync(process.execPath, ['bin/turnpike.js', 'start', ...args], {
+    const { status, stderr } = spawnSync(process.execPath, [program, 'start', ...args], {
       cwd: root,
       encoding: 'utf8',
     });
