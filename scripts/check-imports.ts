@@ -89,7 +89,7 @@ export const floors: Record<string, string[][]> = {
     ['routes'],
   ],
   gateway: [
-    ['errors.ts', 'held-bytes.ts', 'paths.ts', 'meter.ts'],
+    ['errors.ts', 'held-bytes.ts', 'observer-key.ts', 'paths.ts', 'meter.ts'],
     ['chain-index'],
     ['filters', 'chain'],
     ['unbundle'],
@@ -103,10 +103,11 @@ export const floors: Record<string, string[][]> = {
     ['admin'],
   ],
   router: [
-    ['errors.ts'],
+    ['errors.ts', 'tokens.ts'],
     ['request', 'gateways'],
     ['settings.ts', 'metrics.ts', 'telemetry', 'names', 'moderation'],
     ['content'],
+    ['database.ts'],
     ['routes'],
     ['admin'],
   ],

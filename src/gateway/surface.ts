@@ -1,6 +1,7 @@
 /** The gateway as a surface: what it is made of, wired in the order in which one needs the other. */
 import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
+import type { NameChange } from '../delivery/name-changes.ts';
 import { createEvents } from '../events/part.ts';
 import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
@@ -10,6 +11,7 @@ import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
+import { fellows } from '../kernel/workers/fellows.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
 import { readLimited } from '../outside/http.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
@@ -21,7 +23,6 @@ import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
 import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
-import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
@@ -53,8 +54,6 @@ export interface GatewayDeps extends Pick<ContentDeps, 'cache' | 'shared' | 'upl
   readonly nodeUrls: readonly string[];
   /** For `/gw/info`. */
   readonly release: string;
-  /** This process is one of several on the port. */
-  readonly sharePort?: boolean;
   readonly adminKey: string;
   /** Where ids are read that this network does not have; started before the gateway. */
   readonly fork?: Fork | undefined;
@@ -147,9 +146,10 @@ interface Opened {
 }
 
 function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }: Opened): Gateway {
-  const { log, sharePort = false } = deps;
+  const { log } = deps;
+  const isShared = fellows() !== undefined || databaseSettings(config, 'gateway').databaseUrl !== undefined;
   const fork = deps.fork?.chain;
-  const metrics = new Metrics();
+  const metrics = new Metrics('gateway');
   const index: SqlGatewayIndex = new SqlGatewayIndex(sql, undefined, () => events.feed.wake());
   const events = createEvents({ config, sql, source: chainSource(index), log, metrics });
   const nodes = new NodePool({
@@ -180,13 +180,13 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
     ],
-    isShared: sharePort || databaseSettings(config, 'gateway').databaseUrl !== undefined,
+    isShared,
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
   const { onOtherChain } = deps;
   const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes, onOtherChain });
-  const meterPart = createMeterPart({ ...common, sql, payee });
+  const meterPart = createMeterPart({ ...common, sql, payee, isShared });
   const { meter } = meterPart;
   const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
   const admin = createAdminPart({
@@ -258,7 +258,6 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     port: config.GATEWAY_PORT,
     portVariable: 'GATEWAY_PORT',
     tls: tlsKeysOf(config),
-    sharePort,
     // Who follows events holds a connection for as long as it likes.
     maxConnections: usualConnections + config.EVENTS_MAX_READERS,
     log,

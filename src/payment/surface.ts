@@ -97,7 +97,7 @@ const UNITE_EVERY_MS = 60_000;
 
 export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface {
   return createSurface('payment', () => {
-    const metrics = deps.metrics ?? new Metrics();
+    const metrics = deps.metrics ?? new Metrics('payment');
     const counters = paymentMetrics(metrics, deps.pricing, deps.credits);
     const tokens = acceptedTokens(config, deps.chains);
     const chain = createChainPart(config, { ...deps, tokens, metrics: counters });
@@ -253,7 +253,7 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
     },
   });
   signatures.watch(server.app);
-  limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
+  limitClients(server.app, 'payment', paymentLimits(config), config.TRUSTED_PROXY_COUNT);
   return server;
 }
 

@@ -110,7 +110,7 @@ interface Shared extends UploadDeps {
 export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   return createSurface('upload', () => {
     const { sql, log, gateway, now = Date.now } = deps;
-    const metrics = new Metrics();
+    const metrics = new Metrics('upload');
     const disk = new DiskSpace({
       dataFolder: config.DATA_DIR,
       bodyFolder: config.BLOB_STORE_URL === undefined ? join(config.DATA_DIR, 'blobs') : undefined,

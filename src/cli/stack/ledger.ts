@@ -9,8 +9,6 @@ import { createCredits } from '../../credits/ledger/ledger.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import type { LocalCardProvider } from '../../localnet/card/local-card-provider.ts';
-import type { LocalFacilitator } from '../../localnet/x402/local-facilitator.ts';
 import { cardMetrics } from '../../payment/card/part.ts';
 import { x402Metrics } from '../../payment/x402/part.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
@@ -21,7 +19,7 @@ import { createX402Payments } from '../../payments/x402/x402-payments.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { claimLedger } from './ledger-world.ts';
-import type { LocalNetwork } from './local-network.ts';
+import type { LocalNetwork, StandIns } from './local-network.ts';
 import type { Ledger } from './shared-ledger.ts';
 
 type Base = Omit<Ledger, 'cards' | 'x402'>;
@@ -41,11 +39,11 @@ export async function openLedger(config: Config, log: Logger, network: LocalNetw
     hasPaid: credits.hasPaid,
     onOracleFailure: (oracle, error) => log.warn({ oracle, err: error }, 'a price source does not answer'),
   });
-  const base: Base = { sql, credits, pricing, metrics: new Metrics() };
+  const base: Base = { sql, credits, pricing, metrics: new Metrics('payment') };
   return {
     ...base,
-    cards: cardPayments(config, log, network.card, base),
-    x402: x402Payments(config, log, network.facilitator, base),
+    cards: cardPayments(config, log, network.used.card, base),
+    x402: x402Payments(config, log, network.used.facilitator, base),
   };
 }
 
@@ -53,7 +51,7 @@ export async function openLedger(config: Config, log: Logger, network: LocalNetw
 function cardPayments(
   config: Config,
   log: Logger,
-  local: LocalCardProvider | undefined,
+  local: StandIns['card'],
   { sql, credits, pricing, metrics }: Base,
 ): CardPayments | undefined {
   if (!config.CARD_PAYMENTS_ENABLED) return undefined;
@@ -83,7 +81,7 @@ function cardPayments(
 function x402Payments(
   config: Config,
   log: Logger,
-  local: LocalFacilitator | undefined,
+  local: StandIns['facilitator'],
   { sql, credits, pricing, metrics }: Base,
 ): X402Payments | undefined {
   if (!config.X402_ENABLED) return undefined;

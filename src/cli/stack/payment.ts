@@ -75,10 +75,10 @@ export async function makePayment(needs: PaymentNeeds): Promise<Surface> {
       cards,
       arweaveKey: wallet,
       solanaKey: solana,
-      evmKey: evmKey(config.RETURN_EVM_KEY ?? network.facilitator?.payeeKey),
+      evmKey: evmKey(config.RETURN_EVM_KEY ?? network.used.facilitator?.payeeKey),
       x402: {
-        payTo: config.X402_PAYMENT_ADDRESS ?? network.facilitator?.payTo,
-        rpcUrls: { ...network.facilitator?.rpcUrls, ...config.X402_RPC_URLS },
+        payTo: config.X402_PAYMENT_ADDRESS ?? network.used.facilitator?.payTo,
+        rpcUrls: { ...network.used.facilitator?.rpcUrls, ...config.X402_RPC_URLS },
       },
     },
     version,
@@ -110,7 +110,7 @@ async function makeNames(needs: PaymentNeeds, signatures: RequestSignatures): Pr
   const { sql, credits, pricing, metrics, cards } = ledger;
   const key = await needs.keys.solana();
   // The local ledger gives the key that sells names its first lamports and tokens.
-  await network.solana?.fund(key.address);
+  await network.used.fundSolana(key.address);
   const opened = openNameRegistry(config, network.solanaRpcUrls());
   if (opened === undefined) throw new StartupError('SOLANA_RPC_URL must be set, or NAMES_ENABLED to false');
   const told = new NameListeners(config, needs.keys, needs.nameReaders);

@@ -24,7 +24,7 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
   const { config, log, keys, network, gateway, blocklist, topUpPage } = needs;
   const { sql, credits, pricing, x402 } = needs.ledger;
   const wallet = await keys.wallet();
-  await network.arweave?.fund(wallet.address, localFunds);
+  await network.used.fundArweave(wallet.address, localFunds);
   const adminKey = await keys.adminKey();
   return createUploadSurface(config, {
     log,

@@ -56,6 +56,9 @@ export const general = {
   DATABASE_URL_GATEWAY: postgresUrl(
     'PostgreSQL of the schema `gateway` (the index), where that has a server of its own',
   ),
+  DATABASE_URL_ROUTER: postgresUrl(
+    'PostgreSQL of the schema `router` (what it has proven, blocks and counts), where that has a server of its own',
+  ),
   DATABASE_READ_URLS: postgresUrls(
     "Standbys of the gateway's PostgreSQL, each with an address of its own, separated by commas: readers of the index are answered from them. The same for every process",
   ),

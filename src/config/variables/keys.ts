@@ -18,6 +18,11 @@ export const keys = {
     meaning: 'RSA key (PEM or JWK, 4096 bits) that signs data which came unsigned with an x402 payment',
     default: undefined,
   }),
+  OBSERVER_KEY_FILE: text({
+    meaning:
+      'Ed25519 key (PEM) that signs published indexes and, where HTTPSIG_ENABLED, answers; the same for all processes of one gateway',
+    default: undefined,
+  }),
   ADMIN_API_KEY: secret({ meaning: 'Key of the gateway’s admin routes, sent as `Authorization: Bearer`' }),
   ADMIN_API_KEY_FILE: text({
     meaning: 'File that holds ADMIN_API_KEY; wins over the variable',

@@ -1,5 +1,6 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
 import { join } from 'node:path';
+import type { NameChanges } from '../../delivery/name-changes.ts';
 import type { IndexesState } from '../../formats/gateway-admin-answers.ts';
 import { createAdmin } from '../../kernel/admin/admin.ts';
 import type { Figures } from '../../kernel/admin/routes/state.ts';
@@ -9,7 +10,6 @@ import type { Part } from '../../kernel/part.ts';
 import { databaseSettings } from '../../storage/sql/open.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
-import type { NameChanges } from '../content/names/changes.ts';
 import { Exporter } from '../export/exporter.ts';
 import { resolveOutput } from '../export/folder.ts';
 import { type GrowingDataset, heightsNeeded } from '../export/needed.ts';

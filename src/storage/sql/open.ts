@@ -29,7 +29,11 @@ export interface DatabaseOptions {
 }
 
 /** The variable that gives a database a server of its own. */
-const ownServer = { ledger: 'DATABASE_URL_LEDGER', gateway: 'DATABASE_URL_GATEWAY' } as const;
+const ownServer = {
+  ledger: 'DATABASE_URL_LEDGER',
+  gateway: 'DATABASE_URL_GATEWAY',
+  router: 'DATABASE_URL_ROUTER',
+} as const;
 
 type DatabaseConfig = Pick<Config, 'DATABASE_URL'> &
   Partial<
@@ -46,8 +50,8 @@ export function databaseSettings(config: DatabaseConfig, name: keyof typeof ownS
   return {
     databaseUrl: config[urlVariable],
     urlVariable,
-    // Whoever decides about money reads what is so now.
-    ...(name !== 'ledger' && { ...(readUrls && { readUrls }), ...(maxStalenessMs && { maxStalenessMs }) }),
+    // Whoever decides about money reads what is so now, and the router keeps what it reads often.
+    ...(name === 'gateway' && { ...(readUrls && { readUrls }), ...(maxStalenessMs && { maxStalenessMs }) }),
   };
 }
 

@@ -59,9 +59,9 @@ export interface Migration {
   readonly id: string;
   /**
    * Statements separated by `;` at line ends. Column types that differ between engines are written as
-   * `AMOUNT` (text / numeric(40,0)), `BYTES` (blob / bytea), `BIGINT` (integer / bigint) and
-   * `SERIAL_KEY` (a growing 64-bit primary key). `CLUSTERED` after a table's closing bracket asks SQLite to
-   * keep the rows in the tree of the primary key (`WITHOUT ROWID`).
+   * `AMOUNT` (text / numeric(40,0)), `BYTES` (blob / bytea), `BIGINT` (integer / bigint),
+   * `REAL` (real / double precision) and `SERIAL_KEY` (a growing 64-bit primary key). `CLUSTERED` after a table's
+   * closing bracket asks SQLite to keep the rows in the tree of the primary key (`WITHOUT ROWID`).
    */
   readonly up: string;
   /**
