@@ -36,4 +36,6 @@ new Bundler({
   // Leases of 300 ms.
   pollMs: 15,
 }).start();
+// A bundler by itself keeps no process alive.
+setInterval(() => {}, 60_000);
 console.log('ready');

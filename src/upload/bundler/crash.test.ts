@@ -20,8 +20,8 @@ import { testArweaveKey } from '../../wallets/testing/keys.ts';
 import { testMigrations } from '../testing.ts';
 import { storeItems } from './testing.ts';
 
-const items = 150;
-const blows = 14;
+const itemsOfBlow = 20;
+const blows = ['kill', 'sleep', 'sleep', 'kill', 'sleep'] as const;
 /** Longer than the leases of the processes. */
 const sleepMs = 450;
 const minted = 10n ** 18n;
@@ -37,6 +37,7 @@ async function startChild(args: readonly string[]): Promise<ChildProcess> {
 }
 
 async function kill(child: ChildProcess): Promise<void> {
+  assert.deepEqual([child.exitCode, child.signalCode], [null, null], 'it did not end by itself');
   const ended = new Promise((done) => child.once('exit', done));
   child.kill('SIGKILL');
   await ended;
@@ -70,18 +71,21 @@ async function survives(databaseUrl: string | undefined, name: string): Promise<
   const children: ChildProcess[] = [];
   try {
     await node.client.text(`/mint/${testArweaveKey.address}/${minted}`);
-    const payloads = Array.from({ length: items }, (_, index) =>
-      random.bytes(index % 5 === 0 ? 40_000 : 300),
-    );
-    const stored = await storeItems({ sql, blobs }, payloads);
+    const stored: string[] = [];
+    const store = async () => {
+      const sizes = Array.from({ length: itemsOfBlow }, (_, index) => (index % 5 === 0 ? 40_000 : 300));
+      const payloads = sizes.map((size) => random.bytes(size));
+      stored.push(...(await storeItems({ sql, blobs }, payloads)).map(({ id }) => id));
+    };
     const start = () => startChild([databaseUrl ?? '-', folder, name, node.client.url]);
     children.push(...(await Promise.all([start(), start()])));
-    for (let blow = 0; blow < blows; blow += 1) {
+    for (const blow of blows) {
+      await store();
       await sleep(random.below(150));
       const index = random.below(2);
       const child = children[index];
-      if (child === undefined) continue;
-      if (random.below(2) === 0) {
+      assert.ok(child);
+      if (blow === 'kill') {
         await kill(child);
         children[index] = await start();
       } else {
@@ -97,7 +101,7 @@ async function survives(databaseUrl: string | undefined, name: string): Promise<
       return row?.n === 0;
     });
     const { ids, bundles, cost } = await onChain(node.client);
-    assert.deepEqual(ids.toSorted(), stored.map(({ id }) => id).toSorted(), 'each item is there once');
+    assert.deepEqual(ids.toSorted(), stored.toSorted(), 'each item is there once');
     const rows = await sql.all<{ txId: string; state: string }>(
       'SELECT tx_id AS "txId", state FROM upload_bundles',
     );
