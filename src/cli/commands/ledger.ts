@@ -30,7 +30,8 @@ turnpike ledger credit <wallet> <credits>     give credits, for example 0.5
 turnpike ledger open                          refunds that are owed, and payments that only a person can end
 turnpike ledger losses                        payments that went back and that no wallet owes, and names kept for them
 turnpike ledger settle <payment> <hash>       an x402 payment was made after all, by that transaction: credit it
-turnpike ledger void <payment>                an x402 or chain payment was never made, or was made good otherwise
+turnpike ledger void <payment>                an x402 or chain payment was never made, or was made good otherwise;
+                                              or a card event that is open was dealt with
 turnpike ledger gifts                         credits bought for email addresses that wait to be redeemed
 turnpike ledger refunded <quote>              a refund that failed for good was made by other means
 turnpike ledger returns                       unused credits that go back to their payers, and what waits for a person
@@ -181,7 +182,7 @@ async function show(books: Bookkeeping, asked: WalletAddress, json: boolean): Pr
 
 async function showOpen(books: Bookkeeping, json: boolean): Promise<number> {
   const open = await books.open();
-  const { refunds, payments, chainPayments, names, returns } = open;
+  const { refunds, payments, chainPayments, names, returns, cardEvents } = open;
   if (json) {
     printJson(open);
     return 0;
@@ -204,9 +205,13 @@ async function showOpen(books: Bookkeeping, json: boolean): Promise<number> {
   for (const { id, amount, token, recipient, createdAt, reason } of returns) {
     console.log(`${day(createdAt)}  return of ${amount} of ${token} to ${recipient}: ${reason ?? ''}  ${id}`);
   }
-  if (refunds.length + payments.length + chainPayments.length + names.length + returns.length === 0) {
-    console.log('nothing is open');
+  for (const { id, type, quoteId, intentId, receivedAt } of cardEvents) {
+    const what = `${type} of ${intentId ?? 'a payment'}, quote ${quoteId ?? 'unknown'}`;
+    console.log(
+      `${day(receivedAt)}  card event: ${what}: its quote is not here, see turnpike reconcile  ${id}`,
+    );
   }
+  if (Object.values(open).every((list) => list.length === 0)) console.log('nothing is open');
   return 0;
 }
 
