@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readProcessConfig } from '../../config/config.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import type { KeptName } from '../../formats/admin-answers.ts';
+import { StartupError } from '../../kernel/errors.ts';
 import { takenBackNames } from '../../names/receipts.ts';
 import {
   Bookkeeping,
@@ -11,7 +12,8 @@ import {
   returnSummary,
 } from '../../payment/bookkeeping.ts';
 import { newestReturns } from '../../payments/returns/rows.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import { isCorruption } from '../../storage/sql/corruption.ts';
+import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
 import { adminClient } from '../admin-clients.ts';
 import { inCredits } from '../amounts.ts';
@@ -97,6 +99,10 @@ A wallet is named by its address or by the file of its key.
           throw new UsageError(`there is no "ledger ${action ?? ''}"`);
       }
     } catch (error) {
+      if (error instanceof DatabaseUnavailable) {
+        const remedy = isCorruption(error) ? ': restore it from a backup (turnpike restore)' : '';
+        throw new StartupError(`the ledger cannot be read: ${error.message}${remedy}`, { cause: error });
+      }
       throw error instanceof InvalidAmount ? new UsageError(error.message) : error;
     } finally {
       await sql.close();
