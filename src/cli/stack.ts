@@ -118,6 +118,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         log: logOf('payment'),
         ledger: await ledger.open(),
         gatewayUrl: publicGatewayUrl(),
+        gatewayAt: gatewayUrl(),
         nameReaders: {
           gateway: () => gateway.made,
           router: () => router.made,
