@@ -3,23 +3,30 @@
  * full disk gives it up and serves what is there.
  */
 import { closeSync, fsyncSync, openSync, rmSync, statfsSync, statSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { privateFileMode } from '../kernel/private-files.ts';
 
 const reserveBytes = 1024 * 1024;
 const name = 'reserve';
 
-/** Makes it where it is missing and there is room; answers the bytes that are free besides. */
-export function keepReserve(dataDir: string): number {
+/** Makes it where it is missing, and gives it up where there is no room left; answers whether that is so. */
+export function isFullWithReserve(dataDir: string): boolean {
   const path = join(dataDir, name);
+  if (freeBytes(dataDir) < reserveBytes) {
+    rmSync(path, { force: true });
+    return true;
+  }
   try {
     if (statSync(path, { throwIfNoEntry: false })?.size !== reserveBytes) write(path);
   } catch {
-    // The disk is full, or not ours: then there is none.
     rmSync(path, { force: true });
   }
+  return false;
+}
+
+function freeBytes(folder: string): number {
   try {
-    const { bavail, bsize } = statfsSync(dataDir);
+    const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   } catch {
     return Number.POSITIVE_INFINITY;
@@ -34,15 +41,4 @@ function write(path: string): void {
   } finally {
     closeSync(file);
   }
-}
-
-/** For a database below DATA_DIR that could not be opened; false where there is nothing to give up. */
-export function giveUpReserve(databasePath: string): boolean {
-  for (const folder of [dirname(databasePath), dirname(dirname(databasePath))]) {
-    const path = join(folder, name);
-    if (statSync(path, { throwIfNoEntry: false })?.size !== reserveBytes) continue;
-    rmSync(path, { force: true });
-    return true;
-  }
-  return false;
 }

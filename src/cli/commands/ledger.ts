@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { readProcessConfig } from '../../config/config.ts';
+import { join } from 'node:path';
+import { type Config, readProcessConfig } from '../../config/config.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import type { KeptName } from '../../formats/admin-answers.ts';
 import { StartupError } from '../../kernel/errors.ts';
@@ -14,6 +15,7 @@ import {
 import { newestReturns } from '../../payments/returns/rows.ts';
 import { isCorruption } from '../../storage/sql/corruption.ts';
 import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
+import { integrityProblems } from '../../storage/sql/sqlite/integrity.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
 import { adminClient } from '../admin-clients.ts';
 import { inCredits } from '../amounts.ts';
@@ -76,7 +78,7 @@ A wallet is named by its address or by the file of its key.
       const json = values.json === true;
       switch (action) {
         case 'check':
-          return await check(books, json);
+          return await check(books, config, json);
         case 'show':
           return await show(books, wallet(subject), json);
         case 'open':
@@ -142,8 +144,15 @@ async function showReturns(sql: Sql, json: boolean): Promise<number> {
   return 0;
 }
 
-async function check(books: Bookkeeping, json: boolean): Promise<number> {
-  const report = await books.check();
+async function check(
+  books: Bookkeeping,
+  { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
+  json: boolean,
+): Promise<number> {
+  const found = await books.check();
+  // Damage may be where no balance is.
+  const damage = DATABASE_URL === undefined ? await integrityProblems(join(DATA_DIR, 'ledger.db')) : [];
+  const report = { ...found, ok: found.ok && damage.length === 0, problems: [...damage, ...found.problems] };
   if (json) {
     printJson(report);
   } else {
@@ -153,7 +162,8 @@ async function check(books: Bookkeeping, json: boolean): Promise<number> {
     );
     if (losses !== '0') console.log(`${losses} winc were lost: turnpike ledger losses`);
     for (const problem of problems) console.log(`  ${problem}`);
-    console.log(report.ok ? 'the ledger adds up' : 'the ledger does NOT add up');
+    if (damage.length > 0) console.log('the file of the ledger is DAMAGED: restore it from a backup');
+    else console.log(report.ok ? 'the ledger adds up' : 'the ledger does NOT add up');
   }
   return report.ok ? 0 : 1;
 }

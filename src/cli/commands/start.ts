@@ -14,7 +14,7 @@ import { makeFolder } from '../../kernel/files.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
-import { keepReserve } from '../../storage/disk-reserve.ts';
+import { isFullWithReserve } from '../../storage/disk-reserve.ts';
 import { localWallets } from '../../wallets/local-wallets.ts';
 import { insistOnWholeRestore } from '../backup/restore-mark.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
@@ -76,9 +76,8 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     insistOnWholeRestore(dataDir);
     markFolder(dataDir, config.WORLD);
     const log = logOf(config);
-    const freeBytes = keepReserve(dataDir);
-    if (freeBytes < fullBytes)
-      log.error({ dataDir, freeBytes }, 'the disk of DATA_DIR is full: only reads are served');
+    if (isFullWithReserve(dataDir))
+      log.error({ dataDir }, 'the disk of DATA_DIR is full: only reads are served');
     for (const line of misspeltVariables()) log.warn(line);
     const retired = retiredVariables();
     if (retired.length > 0) log.warn(`set and no longer used: ${retired.join(', ')}`);
@@ -100,9 +99,6 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     return 0;
   },
 };
-
-/** Less does not take a transaction. */
-const fullBytes = 1024 * 1024;
 
 /** What is started: in the world `local` a stack whose state can be changed as a whole, unless workers share it. */
 async function stackOf(
