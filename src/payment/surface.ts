@@ -192,7 +192,7 @@ function reconciliationPart(
   return {
     name: 'reconciliation',
     adminRoutes: (app) => adminReconcileRoutes(app, reconciler),
-    stop: () => reconciler.settled(),
+    stop: () => reconciler.stop(),
   };
 }
 

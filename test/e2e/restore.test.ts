@@ -44,7 +44,7 @@ const random = seededRandom(5150);
 const early = `${'e'.repeat(42)}A`;
 const late = `${'l'.repeat(42)}A`;
 const oneAr = 1_000_000_000_000n;
-const waits = 'another backup runs, or was cut off less than a minute ago';
+const waits = 'another backup runs, or was cut off less than two minutes ago';
 const fullDiskSkip =
   (server !== undefined || process.getuid?.() !== 0) && 'needs to mount a disk, and SQLite';
 const settings = {
@@ -172,7 +172,7 @@ describe(`a backup, and a restore elsewhere, on ${server === undefined ? 'SQLite
     assert.match(succeeded(await turnpike(dataDir, ['backup', place, '--list'])).out, /there is no backup/);
     const busy = await turnpike(dataDir, ['backup', place, '--no-keys']);
     assert.deepEqual([busy.code, busy.error.split('\n').at(-2)], [1, waits]);
-    // What it held is free after a minute.
+    // What it held is free after two minutes.
     if (server === undefined) freeHold(join(dataDir, 'ledger.db'));
     else await runOn(databases[0]?.url ?? '', freed);
   });

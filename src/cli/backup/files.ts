@@ -16,7 +16,7 @@ const leftOut: readonly RegExp[] = [
   /-cache$/,
   /\.tmp$/,
   /^(?:restore\.json|reserve)$/,
-  /^backup-[0-9a-f]+$/,
+  /^backup-/,
 ];
 const mostFiles = 100_000;
 const deepest = 8;

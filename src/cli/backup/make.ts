@@ -4,7 +4,7 @@
  * each of them is in the backup.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
@@ -42,7 +42,7 @@ export interface BackupOptions {
 }
 
 /** Longer than any pause between two renewals. */
-const holdMs = 60_000;
+const holdMs = 120_000;
 
 export async function makeBackup(
   config: BackupConfig,
@@ -53,10 +53,11 @@ export async function makeBackup(
   const id = backupId(new Date(begunAt), randomBytes(3).toString('hex'));
   insistOnSomething(config);
   const ledger = await openLedgerDatabase(config);
-  const scratch = await mkdtemp(join(config.DATA_DIR, `backup-${randomBytes(3).toString('hex')}`));
   try {
     return await holdingBlobs(ledger, async () => {
-      const { databases, digests } = await copyDatabases(config, place, options, scratch);
+      const { databases, digests } = await inScratch(config.DATA_DIR, (scratch) =>
+        copyDatabases(config, place, options, scratch),
+      );
       const blobs = await backUpBlobs(config, place, options, digests);
       const files = await backUpFiles(config, place, options);
       const keys = await backUpKeys(config, place, options);
@@ -76,8 +77,22 @@ export async function makeBackup(
       return manifest;
     });
   } finally {
-    await rm(scratch, { recursive: true, force: true });
     await ledger.close();
+  }
+}
+
+const scratchName = 'backup-';
+
+/** Where files are copied to before they are sent. What a backup that was killed has left there goes first. */
+async function inScratch<T>(dataDir: string, work: (scratch: string) => Promise<T>): Promise<T> {
+  for (const name of await readdir(dataDir)) {
+    if (name.startsWith(scratchName)) await rm(join(dataDir, name), { recursive: true, force: true });
+  }
+  const scratch = await mkdtemp(join(dataDir, scratchName));
+  try {
+    return await work(scratch);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
   }
 }
 
@@ -95,11 +110,11 @@ function insistOnSomething(config: BackupConfig): void {
   );
 }
 
-/** Nothing deletes a blob meanwhile. A process that is killed holds them for a minute. */
+/** Nothing deletes a blob meanwhile. A process that is killed holds them for two minutes. */
 async function holdingBlobs<T>(ledger: Sql, work: () => Promise<T>): Promise<T> {
   const lease = new Lease(ledger, { table: 'upload_leases', name: blobHold, leaseMs: holdMs });
   if (!(await lease.renew()))
-    throw new StartupError('another backup runs, or was cut off less than a minute ago');
+    throw new StartupError('another backup runs, or was cut off less than two minutes ago');
   const renewal = setInterval(() => void lease.renew().catch(() => {}), holdMs / 4);
   try {
     return await work();
@@ -135,7 +150,7 @@ async function copyDatabases(
     step(`database ${name}`);
     const copy = join(scratch, `${name}.db`);
     await copySqlite(sqlitePath(config, name), copy);
-    const described = describeSqlite(copy);
+    const described = await describeSqlite(copy);
     const parts = await putSqlite(place.blobs, copy);
     databases.push({ name, engine: 'sqlite', parts, sequences: {}, ...described });
     if (name === 'ledger') ({ digests } = await checkLedgerFile(copy));

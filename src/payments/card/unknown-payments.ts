@@ -5,7 +5,7 @@
 import { winc } from '../../credits/credits.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { parseAmount } from '../../pricing/pricing.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import { type Sql, type SqlExecutor, UniqueViolation } from '../../storage/sql/sql.ts';
 import type { CreditOutcome, OutsideRecord, OutsideSource } from '../outside-records.ts';
 import { wakeOpenEvents } from './inbox.ts';
 import {
@@ -72,11 +72,15 @@ async function takeIn(
   row: QuoteRow,
   intentId: string,
 ): Promise<CreditOutcome> {
-  await sql.transaction(async (tx) => {
+  const putBack = async (tx: SqlExecutor): Promise<void> => {
     if ((await readQuote(tx, row.id, tx.forUpdate)) === undefined) {
       await insertQuote(tx, { row, adjustments: '[]', referer: null, dueAt: now() });
     }
     await wakeOpenEvents(tx, intentId, now());
+  };
+  await sql.transaction(putBack).catch((error: unknown) => {
+    // Another puts it back at the same moment.
+    if (!(error instanceof UniqueViolation)) throw error;
   });
   await bringUpToDate(row.id, intentId);
   const quote = await readQuote(sql, row.id);

@@ -34,6 +34,7 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   #report: Writable | undefined;
   #running: Promise<void> | undefined;
+  #isStopping = false;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -59,6 +60,12 @@ export class Reconciler {
     return true;
   }
 
+  /** Ends what runs after the record that it is at: the next run goes on. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#running;
+  }
+
   /** Resolves when nothing runs. */
   async settled(): Promise<void> {
     await this.#running;
@@ -73,6 +80,7 @@ export class Reconciler {
     for (const source of this.#options.sources) {
       try {
         for await (const record of source.unknown(report.since)) {
+          if (this.#isStopping) throw new Error('the service was stopped');
           if (report.records.length >= mostRecords) throw new Error('there are too many to tell at once');
           report.records.push(await this.#deal(record, report.dryRun));
         }

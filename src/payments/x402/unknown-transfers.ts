@@ -7,7 +7,7 @@ import { type Credits, winc } from '../../credits/credits.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import { requirementV2 } from '../../formats/x402/requirements.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import { type Sql, type SqlExecutor, UniqueViolation } from '../../storage/sql/sql.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
 import type { CreditOutcome, OutsideRecord, OutsideSource } from '../outside-records.ts';
 import type { AuthorizationChain, IncomingTransfer } from './chain.ts';
@@ -79,7 +79,7 @@ async function takeIn(
   { payer, nonce, value, transaction }: IncomingTransfer & { readonly payer: string; readonly nonce: string },
 ): Promise<CreditOutcome> {
   const bought = winc(await pricing.wincForUsdc(value));
-  return sql.transaction(async (tx) => {
+  const credit = async (tx: SqlExecutor): Promise<CreditOutcome> => {
     const id = `${network.caip2}:${payer}:${nonce}`;
     let row = await readPaymentRow(tx, id);
     if (row === undefined) {
@@ -93,6 +93,10 @@ async function takeIn(
     const isNew = await creditPayment(tx, credits, row, settled(row, transaction), 'returned', now());
     if (!isNew) return { state: 'taken in', reason: 'it was credited meanwhile' };
     return { state: 'credited', address: row.address, winc: row.winc };
+  };
+  return sql.transaction(credit).catch((error: unknown) => {
+    if (!(error instanceof UniqueViolation)) throw error;
+    return { state: 'taken in', reason: 'another takes it in at the same moment' };
   });
 }
 

@@ -152,7 +152,7 @@ describe('a copy of a SQLite file', () => {
     await copySqlite(path, copy);
     isCopying = false;
     await writing;
-    const described = describeSqlite(copy);
+    const described = await describeSqlite(copy);
     assert.ok((described.rows.things ?? 0) >= 100 && (described.rows.things ?? 0) % 2 === 0);
     assert.deepEqual(described.migrations, ['one']);
     const parts = await putSqlite(store, copy);

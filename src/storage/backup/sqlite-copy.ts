@@ -6,9 +6,11 @@ import { createReadStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { syncFolder } from '../../kernel/files.ts';
 import { createPrivateFile, privateFileMode } from '../../kernel/private-files.ts';
 import type { BlobStore } from '../blobs/blobs.ts';
+import { integrityProblems } from '../sql/sqlite/integrity.ts';
 import type { DatabaseCopy, StoredPart } from './manifest.ts';
 import { BackupDamaged, putCompressed, readCompressed } from './stored-bytes.ts';
 
@@ -36,23 +38,23 @@ export async function copySqlite(path: string, copy: string): Promise<void> {
 }
 
 /** What is in a copy. Throws `BackupDamaged` where a page of it is. */
-export function describeSqlite(copy: string): Pick<DatabaseCopy, 'rows' | 'migrations'> {
+export async function describeSqlite(copy: string): Promise<Pick<DatabaseCopy, 'rows' | 'migrations'>> {
+  const [problem] = await integrityProblems(copy);
+  if (problem !== undefined) throw new BackupDamaged(`${copy} is damaged: ${problem}`);
   const database = new DatabaseSync(copy, { readOnly: true });
   try {
-    const problems = database.prepare('PRAGMA quick_check(1)').all();
-    const [first] = problems.flatMap((row) => Object.values(row).map(String));
-    if (first !== 'ok') throw new BackupDamaged(`${copy} is damaged: ${first}`);
     const tables = database
       .prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'",
       )
       .all()
       .map(({ name }) => String(name));
-    const rows = Object.fromEntries(
-      tables
-        .sort()
-        .map((table) => [table, Number(database.prepare(`SELECT COUNT(*) AS n FROM "${table}"`).get()?.n)]),
-    );
+    const rows: Record<string, number> = {};
+    for (const table of tables.sort()) {
+      rows[table] = Number(database.prepare(`SELECT COUNT(*) AS n FROM "${table}"`).get()?.n);
+      // Timers are let in between: counting a large table takes a while.
+      await sleep(0);
+    }
     const migrations = tables.includes('schema_migrations')
       ? database.prepare('SELECT id FROM schema_migrations').all()
       : [];
@@ -85,7 +87,7 @@ export async function restoreSqlite(
   } finally {
     await file.close();
   }
-  insistOnRows(name, rows, describeSqlite(temporary).rows);
+  insistOnRows(name, rows, (await describeSqlite(temporary)).rows);
   await rename(temporary, path);
   await syncFolder(dirname(path));
 }
