@@ -107,8 +107,10 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   /** Lines say which service of the process they are about. */
   const logOf = (service: string): Logger => log.child({ service });
   const needs = { config, keys, network };
+  const here = only.filter((name) => elsewhere?.surfaces.includes(name) !== true);
 
-  const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
+  const uploadUrl = (): string | undefined =>
+    upload.url || (baseOf(config.UPLOAD_URL) ?? (here.includes('upload') ? '' : undefined));
   const gateway = atItsTurn('gateway', async () => {
     const { makeGateway } = await import('./stack/gateway.ts');
     return makeGateway({
@@ -139,6 +141,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         log: logOf('payment'),
         ledger: await ledger.open(),
         gatewayUrl: publicGatewayUrl(),
+        gatewayAt: gatewayUrl(),
         nameReaders: {
           gateway: () => gateway.made,
           router: () => router.made,
@@ -189,7 +192,6 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   });
   const adminUrl = (): string | undefined =>
     router.made?.adminUrl ?? (urlOf({ name: 'admin', url: '' }) || undefined);
-  const here = only.filter((name) => elsewhere?.surfaces.includes(name) !== true);
   const moderation = createStackModeration({
     config,
     log,

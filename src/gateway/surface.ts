@@ -5,6 +5,7 @@ import type { NameChange } from '../delivery/name-changes.ts';
 import { createEvents } from '../events/part.ts';
 import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
+import { createClockWatch } from '../kernel/clock-watch.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
 import { createHttpServer, type Request } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -14,7 +15,9 @@ import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { fellows } from '../kernel/workers/fellows.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
 import { readLimited } from '../outside/http.ts';
+import { serverClocks } from '../outside/server-time.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
+import { databaseClock } from '../storage/sql/lease.ts';
 import { databaseSettings, openDatabase } from '../storage/sql/open.ts';
 import { addReadScopes } from '../storage/sql/read-scope.ts';
 import type { Sql } from '../storage/sql/sql.ts';
@@ -24,6 +27,7 @@ import { NodeChunks } from './chain/node-chunks.ts';
 import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
+import { createReadableProbe } from './content/readable-probe.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
 import { createEventRoutes } from './events/part.ts';
@@ -244,6 +248,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
     contentPart,
+    createReadableProbe({ index, bytes, metrics, log }),
+    createClockWatch({ clocks: [...serverClocks(deps.nodeUrls, '/info'), databaseClock(sql)], metrics, log }),
     indexes,
     meterPart,
     admin,

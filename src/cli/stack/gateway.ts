@@ -11,7 +11,7 @@ import type { SurfaceNeeds } from './surface-needs.ts';
 interface GatewayNeeds extends SurfaceNeeds {
   /** Opened when readers pay for bytes. */
   readonly ledger: SharedLedger;
-  /** The upload service of this stack, which has what is not on the chain yet. */
+  /** The upload service, which has what is not on the chain yet; empty while that of this stack has not started. */
   readonly uploadUrl: () => string | undefined;
   /** Of the local world: starts everything anew, because the chain is another one. */
   readonly onOtherChain: (() => void) | undefined;
