@@ -114,11 +114,14 @@ export class ClickHouse {
     const given = Object.entries(settings).map(([name, value]) => `&${name}=${value}`);
     // The whole answer is made before its status is sent: a failure never looks like a short answer.
     const common = `${this.#address}&wait_end_of_query=1&max_query_size=${maxQueryBytes}${given.join('')}`;
+    const url = rows === undefined ? common : `${common}&query=${encodeURIComponent(statement)}`;
+    const call = { method: 'POST', headers: this.#headers, body: rows ?? statement, timeoutMs } as const;
     try {
-      const answer = await this.#http.call(
-        rows === undefined ? common : `${common}&query=${encodeURIComponent(statement)}`,
-        { method: 'POST', headers: this.#headers, body: rows ?? statement, timeoutMs },
-      );
+      const answer = await this.#http.call(url, call).catch((error: unknown) => {
+        // The server closes connections that idle, perhaps just now. Everything sent here may be sent twice.
+        if (error instanceof OutsideUnavailable && !error.isTimeout) return this.#http.call(url, call);
+        throw error;
+      });
       if (answer.status === 200) return answer.body;
       throw errorOf(answer.status, answer.body.toString('utf8', 0, 2_000));
     } catch (cause) {
