@@ -1,9 +1,9 @@
 /** Items as rows of the history's tables, and back. */
 import type { HistoryRow } from '../chain-index/history.ts';
 import { blockIndexOf, DATA_ITEM, heightOf, tieOf } from '../chain-index/order.ts';
-import { type RecordRow, tagText, unpackTerms } from '../chain-index/records.ts';
+import { type RecordRow, tagText } from '../chain-index/records.ts';
 import { unpackRawTags } from '../chain-index/tags.ts';
-import { type RowReader, RowWriter } from './row-binary.ts';
+import { RowReader, RowWriter } from './row-binary.ts';
 import type { TableName } from './tables.ts';
 
 /** What of an item is moved. */
@@ -41,28 +41,29 @@ export function movable(row: RecordRow & { readonly signature: Buffer | null }):
 }
 
 /** The columns of `records` that are read for an item; the signature is asked for by itself. */
-export const readColumns =
-  'pos, tie, rest, record, indexed_at, owner, format, signature_type, target, anchor, data_size, tags, root, parent, parent_offset, item_offset, header_size';
+export const readColumns = 'pos, tie, record, indexed_at, item';
 
 const orNull = (bytes: Buffer): Buffer | null => (bytes.length === 0 ? null : Buffer.from(bytes));
 
 export function readItem(rows: RowReader): HistoryRow {
   const pos = rows.uint64();
-  const id = Buffer.concat([rows.fixed(6), rows.fixed(26)]);
+  const tie = rows.fixed(6);
   const record = rows.uint64();
   const indexed_at = rows.uint64();
-  const owner = rows.uint64();
-  const format = rows.uint8();
-  const signature_type = rows.uint16();
-  const target = orNull(rows.string());
-  const anchor = orNull(rows.string());
-  const data_size = rows.uint64();
-  const tags = Buffer.from(rows.string());
-  const root = rows.uint64();
-  const parent = rows.uint64();
-  const parent_offset = rows.uint64();
-  const item_offset = rows.uint64();
-  const header_size = rows.uint32();
+  const item = new RowReader(rows.string());
+  const id = Buffer.concat([tie, item.fixed(26)]);
+  const owner = item.varint();
+  const format = item.varint();
+  const signature_type = item.varint();
+  const data_size = item.varint();
+  const root = item.varint();
+  const parent = item.varint();
+  const parent_offset = item.varint();
+  const item_offset = item.varint();
+  const header_size = item.varint();
+  const target = orNull(item.string());
+  const anchor = orNull(item.string());
+  const tags = Buffer.from(item.string());
   const raw = unpackRawTags(tags);
   return {
     ...{
@@ -81,6 +82,25 @@ export function readItem(rows: RowReader): HistoryRow {
     data_offset: item_offset + header_size,
     item_size: header_size + data_size,
   };
+}
+
+/** What `readItem` reads. */
+function packItem(item: MovableItem, packed: RowWriter): Buffer {
+  packed.clear();
+  packed.fixed(item.id, 6);
+  packed.varint(item.owner);
+  packed.varint(item.format);
+  packed.varint(item.signature_type);
+  packed.varint(item.data_size);
+  packed.varint(item.root);
+  packed.varint(item.parent);
+  packed.varint(item.parent_offset ?? 0);
+  packed.varint(item.item_offset);
+  packed.varint(item.data_offset - item.item_offset);
+  packed.string(item.target ?? none);
+  packed.string(item.anchor ?? none);
+  packed.string(item.tags);
+  return packed.finish();
 }
 
 const none = Buffer.alloc(0);
@@ -103,24 +123,14 @@ export function encodeBatch(
 
 function encodeRecords(batch: number, items: readonly MovableItem[]): Buffer {
   const rows = new RowWriter(items.length * 256);
+  const packed = new RowWriter(1_024);
   for (const item of items) {
     rows.uint32(batch);
     rows.uint64(item.pos);
-    rows.fixed(item.id);
+    rows.fixed(item.id, 0, 6);
     rows.uint64(item.record);
     rows.uint64(item.indexed_at);
-    rows.uint64(item.owner);
-    rows.uint8(item.format);
-    rows.uint16(item.signature_type);
-    rows.string(item.target ?? none);
-    rows.string(item.anchor ?? none);
-    rows.uint64(item.data_size);
-    rows.string(item.tags);
-    rows.uint64(item.root);
-    rows.uint64(item.parent);
-    rows.uint64(item.parent_offset ?? 0);
-    rows.uint64(item.item_offset);
-    rows.uint32(item.data_offset - item.item_offset);
+    rows.string(packItem(item, packed));
     rows.string(item.signature ?? none);
   }
   return rows.finish();
@@ -128,35 +138,40 @@ function encodeRecords(batch: number, items: readonly MovableItem[]): Buffer {
 
 /** Of one term the items keep their order, which is that of the table. */
 function encodePostings(batch: number, items: readonly MovableItem[]): Buffer {
-  const byTerm = new Map<number, number[]>();
-  items.forEach((item, at) => {
-    for (const term of unpackTerms(item.terms)) {
+  const byTerm = new Map<number, MovableItem[]>();
+  for (const item of items) {
+    const { terms } = item;
+    for (let at = 0; at < terms.length; at += 6) {
+      const term = terms.readUIntBE(at, 6);
       const known = byTerm.get(term);
-      if (known === undefined) byTerm.set(term, [at]);
-      else known.push(at);
+      if (known === undefined) byTerm.set(term, [item]);
+      else known.push(item);
     }
-  });
+  }
   const rows = new RowWriter(items.length * 200);
   for (const term of [...byTerm.keys()].sort((a, b) => a - b)) {
-    for (const at of byTerm.get(term) ?? []) {
-      const item = items[at];
-      if (item === undefined) continue;
+    for (const { pos, id } of byTerm.get(term) ?? []) {
       rows.uint32(batch);
       rows.uint64(term);
-      rows.uint64(item.pos);
-      rows.fixed(item.id.subarray(0, 6));
+      rows.uint64(pos);
+      rows.fixed(id, 0, 6);
     }
   }
   return rows.finish();
 }
 
 function encodeIds(batch: number, items: readonly MovableItem[]): Buffer {
+  const ties = Float64Array.from(items, ({ id }) => tieOf(id));
+  const order = Uint32Array.from(items.keys()).sort(
+    (a, b) => (ties[a] ?? 0) - (ties[b] ?? 0) || (items[a]?.pos ?? 0) - (items[b]?.pos ?? 0),
+  );
   const rows = new RowWriter(items.length * 18);
-  const ties = items.map((item) => ({ tie: tieOf(item.id), pos: item.pos }));
-  for (const { tie, pos } of ties.sort((a, b) => a.tie - b.tie || a.pos - b.pos)) {
+  for (const at of order) {
+    const item = items[at];
+    if (item === undefined) continue;
     rows.uint32(batch);
-    rows.uint48(tie);
-    rows.uint64(pos);
+    rows.fixed(item.id, 0, 6);
+    rows.uint64(item.pos);
   }
   return rows.finish();
 }

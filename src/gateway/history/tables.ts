@@ -5,6 +5,9 @@
  * `ingested` at which positions something was indexed in a second. An item is named by its position and the first 48
  * bits of its id (`tie`), which no two items of the history share: the mover leaves a second one in SQL.
  *
+ * What is only shown of an item is one column (`item`, see `item-rows.ts`): a page reads rows that lie far apart, and of
+ * each column the server unpacks a block of 64 KiB for every one of them.
+ *
  * A batch may be written twice after a crash, so rows of equal key are one (`ReplacingMergeTree`, and whoever reads drops
  * repetitions). Everything is one partition whose expression names `batch`: the server then knows for each part which
  * batches are in it, and reads a batch back without looking at the rest.
@@ -41,26 +44,14 @@ export const tables: Readonly<Record<TableName, Table>> = {
       batch,
       pos,
       tie,
-      column('rest', 'FixedString(26)', 'NONE'),
       column('record', 'UInt64', growing),
       column('indexed_at', 'UInt64', growing),
-      column('owner', 'UInt64'),
-      column('format', 'UInt8'),
-      column('signature_type', 'UInt16'),
-      column('target', 'String'),
-      column('anchor', 'String'),
-      column('data_size', 'UInt64'),
-      column('tags', 'String'),
-      column('root', 'UInt64', growing),
-      column('parent', 'UInt64', growing),
-      column('parent_offset', 'UInt64', growing),
-      column('item_offset', 'UInt64'),
-      column('header_size', 'UInt32'),
+      column('item', 'String'),
       column('signature', 'String', 'NONE'),
     ],
     order: ['pos', 'tie'],
     shardBy: 'tie',
-    granularity: 1_024,
+    granularity: 256,
   },
   postings: {
     columns: [batch, column('term', 'UInt64', growing), pos, tie],
