@@ -95,6 +95,7 @@ export const floors: Record<string, string[][]> = {
   gateway: [
     ['errors.ts', 'held-bytes.ts', 'observer-key.ts', 'paths.ts', 'meter.ts'],
     ['chain-index'],
+    ['history'],
     ['filters', 'chain'],
     ['unbundle'],
     ['import'],
