@@ -82,6 +82,7 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
     mempoolMs: config.ENABLE_MEMPOOL_WATCHER ? config.MEMPOOL_POLLING_INTERVAL_MS : undefined,
     missingMs: Math.min(5_000, 20 * pollMs),
     pendingTtlSeconds: config.GATEWAY_PENDING_TTL_SECONDS,
+    isOurTurn: () => importer.isImporting,
   });
   const stopping = new AbortController();
   const hasBlock = async (height: number, id: string) =>
