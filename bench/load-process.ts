@@ -44,9 +44,10 @@ class Load {
   readonly #requests: readonly Buffer[];
   readonly #expected: ReadonlySet<number>;
   readonly #fail: (error: Error) => void;
-  #sockets = 0;
+  /** Connections that are open, by their number. */
+  readonly #sockets = new Set<number>();
   /** Connections without a question on the way. */
-  readonly #resting: (() => void)[] = [];
+  readonly #resting = new Set<() => void>();
   #on = false;
   #asked = 0;
   #items: Buffer[] = [];
@@ -61,38 +62,45 @@ class Load {
     this.#fail = fail;
   }
 
+  /** All connections that are not open; a server closes those that rest for long. */
   async open(): Promise<void> {
-    const { urls, connections, items } = this.#target;
-    const reason = (text: string) => new Error(`${this.#target.method} ${this.#target.paths[0]}: ${text}`);
-    const opened = Array.from({ length: connections }, async (_, connection) => {
-      const { hostname, port } = new URL(urls[connection % urls.length] ?? '');
-      const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-      this.#sockets += 1;
-      await once(socket, 'connect');
-      socket.on('error', (error) => this.#fail(reason(error.message)));
-      socket.on('close', () => this.#fail(reason('the server closed the connection')));
-      let since = 0;
-      const ask = (): void => {
-        const request =
-          items === undefined ? this.#requests[this.#asked++ % this.#requests.length] : this.#items.pop();
-        // All that were made for this turn are sent.
-        if (request === undefined) return void this.#resting.push(ask);
-        since = performance.now();
-        socket.write(request);
-      };
-      const reader = new AnswerReader((status) => {
-        if (!this.#expected.has(status)) return this.#fail(reason(`status ${status}`));
-        this.#latencies.push(performance.now() - since);
-        if (this.#on) ask();
-        else this.#resting.push(ask);
-      }, this.#target.method === 'HEAD');
-      socket.on('data', (chunk) => {
-        this.#bytes += chunk.length;
-        reader.read(chunk);
-      });
-      this.#resting.push(ask);
+    const { connections } = this.#target;
+    const missing = Array.from({ length: connections }, (_, at) => at).filter((at) => !this.#sockets.has(at));
+    await Promise.all(missing.map((at) => this.#connect(at)));
+  }
+
+  async #connect(at: number): Promise<void> {
+    const { urls, items, method, paths } = this.#target;
+    const reason = (text: string) => new Error(`${method} ${paths[0]}: ${text}`);
+    const { hostname, port } = new URL(urls[at % urls.length] ?? '');
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    this.#sockets.add(at);
+    await once(socket, 'connect');
+    let since = 0;
+    const ask = (): void => {
+      const request =
+        items === undefined ? this.#requests[this.#asked++ % this.#requests.length] : this.#items.pop();
+      // All that were made for this turn are sent.
+      if (request === undefined) return void this.#resting.add(ask);
+      since = performance.now();
+      socket.write(request);
+    };
+    const reader = new AnswerReader((status) => {
+      if (!this.#expected.has(status)) return this.#fail(reason(`status ${status}`));
+      this.#latencies.push(performance.now() - since);
+      if (this.#on) ask();
+      else this.#resting.add(ask);
+    }, method === 'HEAD');
+    socket.on('error', (error) => this.#fail(reason(error.message)));
+    socket.on('close', () => {
+      if (!this.#resting.delete(ask)) this.#fail(reason('the server closed the connection'));
+      this.#sockets.delete(at);
     });
-    await Promise.all(opened);
+    socket.on('data', (chunk) => {
+      this.#bytes += chunk.length;
+      reader.read(chunk);
+    });
+    this.#resting.add(ask);
   }
 
   /** Half as many again as were sent in the turn before. */
@@ -110,14 +118,17 @@ class Load {
 
   /** Load until the time is over and the last answers are in. */
   async turn(milliseconds: number): Promise<LoadOutcome> {
+    await this.open();
     this.#latencies = [];
     this.#bytes = 0;
     const start = performance.now();
     this.#on = true;
-    for (const ask of this.#resting.splice(0)) ask();
+    const resting = [...this.#resting];
+    this.#resting.clear();
+    for (const ask of resting) ask();
     await sleep(milliseconds);
     this.#on = false;
-    while (this.#resting.length < this.#sockets) await sleep(1);
+    while (this.#resting.size < this.#sockets.size) await sleep(1);
     return {
       requests: this.#latencies.length,
       bytes: this.#bytes,

@@ -51,8 +51,8 @@ const processCounts = [1, 2, 4];
 const bar = 0.85;
 const idleBar = 1.3;
 const idleMs = 20_000;
-/** Of each server, whatever the number of its processes. */
-const connections = 64;
+/** To each process: N times as many come to N of them. */
+const connections = 32;
 
 interface Work {
   readonly name: string;
@@ -63,8 +63,8 @@ interface Work {
 }
 
 /** What a process is warmed up with for its first work, and for each further one. */
-const warmCpuSeconds = { first: 2, further: 0.5 };
-const times = { warmSeconds: 0.5, seconds: 4, turnMs: 500 };
+const warmCpuSeconds = { first: 1.5, further: 0.4 };
+const times = { warmSeconds: 0.5, seconds: 3.5, turnMs: 500 };
 
 const works: Readonly<Record<'gateway' | 'payment' | 'ledger' | 'upload', readonly Work[]>> = {
   gateway: [
@@ -302,10 +302,10 @@ async function measureSurface(
   const rows: Row[] = [];
   for (const work of list) {
     const loaded = await Promise.all(
-      cases.map(async ({ items }, index) => {
+      cases.map(async ({ items, processes }, index) => {
         const server = running[index];
         if (server === undefined) throw new Error('each case has a server');
-        const load = { connections, ...(await work.load(items)) };
+        const load = { connections: connections * processes, ...(await work.load(items)) };
         await insistOnRight(work, server.url, load);
         return postmaster === undefined
           ? { server, load }
