@@ -5,7 +5,8 @@
  * loaded in turn, so that a busy machine slows all of them alike.
  *
  * `npm run bench -- scale` measures up to 10^5 items, BENCH_SCALE_ITEMS=1000000 up to 10^6, on both engines;
- * with `--write` the tables of docs/scaling.md are written anew. BENCH_SCALE_SURFACES=payment,ledger measures a part.
+ * with `--write` the tables of docs/scaling.md are written anew. BENCH_SCALE_SURFACES=payment,ledger
+ * measures a part, BENCH_SCALE_PROCESSES=1,8,16 on more cores.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -46,7 +47,7 @@ const sizes = [10_000, 100_000, 1_000_000].filter((items) => items <= most);
 const wanted = process.env.BENCH_SCALE_SURFACES?.split(',');
 /** Of the databases that several processes share. */
 const middle = Math.min(100_000, most);
-const processCounts = [1, 2, 4];
+const processCounts = (process.env.BENCH_SCALE_PROCESSES ?? '1,2,4').split(',').map(Number);
 /** What N cores do at least of N times the work of one. */
 const bar = 0.85;
 const idleBar = 1.3;
@@ -63,7 +64,7 @@ interface Work {
 }
 
 /** What a process is warmed up with for its first work, and for each further one. */
-const warmCpuSeconds = { first: 1.5, further: 0.4 };
+const warmCpuSeconds = { first: 3, further: 1 };
 const times = { warmSeconds: 0.5, seconds: 3.5, turnMs: 500 };
 
 const works: Readonly<Record<'gateway' | 'payment' | 'ledger' | 'upload', readonly Work[]>> = {

@@ -123,6 +123,8 @@ export function processGauge(
     help,
     labelNames: [label],
     registers: [],
+    // Processes that share a file tell the same of it.
+    aggregator: 'max',
     collect() {
       this.reset();
       for (const [of, value] of read()) this.set({ [label]: of }, value);
