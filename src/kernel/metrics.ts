@@ -13,6 +13,8 @@ export type { Counter, Gauge, Histogram } from 'prom-client';
 let processRegistry: Registry | undefined;
 /** By surface, for the other processes of a start. One that is gone, with all that its figures are read from, is not kept. */
 const bySurface = new Map<string, WeakRef<Registry>>();
+/** Those that wait for it: it is made when somebody asks for figures, which a command never does. */
+const processGauges: Gauge<string>[] = [];
 
 export const metricsTopic = 'metrics';
 
@@ -143,6 +145,29 @@ export function processCounter(name: string, help: string): PlainCounter {
   return plainCounter(processRegistry, name, help);
 }
 
+/** A gauge of the process with one label, read at each scrape. */
+export function processGauge(
+  name: string,
+  help: string,
+  label: string,
+  read: () => Iterable<readonly [label: string, value: number]>,
+): void {
+  const gauge = new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [],
+    // Processes that share a file tell the same of it.
+    aggregator: 'max',
+    collect() {
+      this.reset();
+      for (const [of, value] of read()) this.set({ [label]: of }, value);
+    },
+  });
+  if (processRegistry === undefined) processGauges.push(gauge);
+  else processRegistry.registerMetric(gauge);
+}
+
 function plainCounter(registry: Registry, name: string, help: string): PlainCounter {
   const plain = new PlainCounter();
   new Counter({
@@ -168,5 +193,6 @@ export class PlainCounter {
 function startProcessMetrics(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const gauge of processGauges) registry.registerMetric(gauge);
   return registry;
 }

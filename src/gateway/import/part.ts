@@ -83,6 +83,7 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
     mempoolMs: config.ENABLE_MEMPOOL_WATCHER ? config.MEMPOOL_POLLING_INTERVAL_MS : undefined,
     missingMs: Math.min(5_000, 20 * pollMs),
     pendingTtlSeconds: config.GATEWAY_PENDING_TTL_SECONDS,
+    isOurTurn: () => importer.isImporting,
   });
   const watch = new ImportWatch({
     ...{ index, nodes, log, metrics },

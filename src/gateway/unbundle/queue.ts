@@ -170,6 +170,12 @@ export class BundleQueue {
   /** Takes the next bundle that is due; undefined when there is none. */
   async claim(holder: string): Promise<Claimed | undefined> {
     const now = this.#now();
+    // Every process looks every second: a look that finds nothing must not take the write lock.
+    const due = await this.#sql.get(
+      `SELECT 1 AS due FROM bundles WHERE state IN ('queued', 'running') AND next_try_at <= ? LIMIT 1`,
+      now,
+    );
+    if (due === undefined) return undefined;
     return this.#sql.transaction((tx) =>
       tx.get<Claimed>(
         `UPDATE bundles SET state = 'running', holder = ?, next_try_at = ?
