@@ -357,9 +357,7 @@ for (const { name: engine, options } of engines) {
 
 test('a number that is none, and a console in several processes, are refused', () => {
   for (const args of [
-    ['gateway', '--workers', '0'],
     ['--workers', '1e1'],
-    ['upload', '--workers', 'all'],
     ['console', '--workers', '2'],
   ]) {
     const { status, stderr } = spawnSync(process.execPath, [program, 'start', ...args], {
