@@ -22,8 +22,8 @@ import { isReady, type ToWorker, toAll, toOthers } from './messages.ts';
 /** A worker that dies sooner than this after it was ready, or before, counts as failing. */
 const soundMs = 10_000;
 const restarts = { firstMs: 1_000, longestMs: 30_000 };
-/** How long the others are waited for. */
-const passedOnMs = 2_000;
+/** How long the others are waited for: to hear something, or to tell something of themselves. */
+const waitMs = { [toOthers]: 5_000, [toAll]: 2_000 } as const;
 
 /** Where each surface listens, by the name of its address. */
 const portVariables = {
@@ -161,7 +161,7 @@ export class Workers implements Surface {
     if (topic !== toAll && topic !== toOthers) return heard(topic, message);
     if (!isRecord(message)) throw new Error(`"${topic}" without a message`);
     const asked = this.#running().filter((one) => topic === toAll || one !== asker);
-    return await answersOf(asked, String(message.topic), message.message, passedOnMs);
+    return await answersOf(asked, String(message.topic), message.message, waitMs[topic]);
   }
 
   #replace(index: number, readyAt: number, reason: string | number): void {
