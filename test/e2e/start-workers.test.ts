@@ -233,8 +233,11 @@ for (const { name: engine, options } of engines) {
           ask(`${moderation}/block`, { method: 'POST', headers, body: { ...body, value } }),
         ),
       );
-      const { total } = JSON.parse((await ask(`${moderation}/blocklist`, { headers })).text);
-      assert.equal(total, 7, 'none of those that came together is lost');
+      const lists = await Promise.all(
+        Array.from({ length: 8 }, () => ask(`${moderation}/blocklist`, { headers })),
+      );
+      const totals = lists.map(({ text }) => JSON.parse(text).total);
+      assert.deepEqual(new Set(totals), new Set([7]), 'none of those that came together is lost');
       assert.equal((await ask(`${moderation}/block/txid/${id}`, { method: 'DELETE', headers })).status, 200);
       assert.equal(await statuses(content), '200', 'at once');
     });
@@ -357,9 +360,7 @@ for (const { name: engine, options } of engines) {
 
 test('a number that is none, and a console in several processes, are refused', () => {
   for (const args of [
-    ['gateway', '--workers', '0'],
     ['--workers', '1e1'],
-    ['upload', '--workers', 'all'],
     ['console', '--workers', '2'],
   ]) {
     const { status, stderr } = spawnSync(process.execPath, [program, 'start', ...args], {

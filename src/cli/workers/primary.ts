@@ -8,6 +8,7 @@ import type { Config } from '../../config/config.ts';
 import { isRecord } from '../../formats/json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { canReusePorts } from '../../kernel/http/connections.ts';
 import { insistOnFreePort } from '../../kernel/http/server.ts';
 import { RateCounters, ratesTopic } from '../../kernel/http/shared-rate.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -21,8 +22,8 @@ import { isReady, type ToWorker, toAll, toOthers } from './messages.ts';
 /** A worker that dies sooner than this after it was ready, or before, counts as failing. */
 const soundMs = 10_000;
 const restarts = { firstMs: 1_000, longestMs: 30_000 };
-/** How long the others are waited for. */
-const passedOnMs = 2_000;
+/** How long the others are waited for: to hear something, or to tell something of themselves. */
+const waitMs = { [toOthers]: 5_000, [toAll]: 2_000 } as const;
 
 /** Where each surface listens, by the name of its address. */
 const portVariables = {
@@ -60,6 +61,8 @@ export class Workers implements Surface {
   addresses: readonly Address[] = [];
   readonly #options: WorkersOptions;
   readonly #workers = new Map<number, Launched>();
+  /** As far as they are known, by variable. */
+  readonly #ports = new Map<keyof Config, number>();
   /** Workers that failed one after the other. */
   #failures = 0;
   #stopping = false;
@@ -70,16 +73,25 @@ export class Workers implements Surface {
   }
 
   async start(): Promise<void> {
-    const { count, config, surfaces } = this.#options;
-    // What is kept for a question or an answer, such as NaN and bigint, JSON has not.
+    const { count } = this.#options;
+    // What a question or an answer may hold, such as NaN and bigint, JSON has not.
     cluster.setupPrimary({ serialization: 'advanced' });
-    for (const surface of surfaces) {
-      const portVariable = hasPort(surface) ? portVariables[surface] : undefined;
-      if (portVariable === undefined || config[portVariable] === 0) continue;
-      await insistOnFreePort({ host: config.HOST, port: config[portVariable], portVariable });
-    }
+    await this.#findPorts();
     await this.#launch(0);
     await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#launch(index + 1)));
+  }
+
+  /** A port that the system chooses is chosen by the first worker, where the others can listen on it too; else here. */
+  async #findPorts(): Promise<void> {
+    const { config, surfaces } = this.#options;
+    for (const name of [...surfaces, ...(surfaces.includes('router') ? ['admin'] : [])].filter(hasPort)) {
+      const portVariable = portVariables[name];
+      const port = config[portVariable];
+      if (port === 0 && canReusePorts) continue;
+      const host = name === 'admin' ? config.ADMIN_HOST : config.HOST;
+      const isOpened = name !== 'admin' || config.ADMIN_UI_ENABLED;
+      if (isOpened) this.#ports.set(portVariable, await insistOnFreePort({ host, port, portVariable }));
+    }
   }
 
   /** Each worker drains for itself, within the same time. */
@@ -139,17 +151,17 @@ export class Workers implements Surface {
   }
 
   #configWithPorts(): Config {
-    const ports = this.addresses.flatMap(({ name, url }) =>
-      hasPort(name) ? [[portVariables[name], Number(new URL(url).port)]] : [],
-    );
-    return { ...this.#options.config, ...Object.fromEntries(ports) };
+    for (const { name, url } of this.addresses) {
+      if (hasPort(name)) this.#ports.set(portVariables[name], Number(new URL(url).port));
+    }
+    return { ...this.#options.config, ...Object.fromEntries(this.#ports) };
   }
 
   async #answer(asker: Launched, topic: string, message: unknown): Promise<unknown> {
     if (topic !== toAll && topic !== toOthers) return heard(topic, message);
     if (!isRecord(message)) throw new Error(`"${topic}" without a message`);
     const asked = this.#running().filter((one) => topic === toAll || one !== asker);
-    return await answersOf(asked, String(message.topic), message.message, passedOnMs);
+    return await answersOf(asked, String(message.topic), message.message, waitMs[topic]);
   }
 
   #replace(index: number, readyAt: number, reason: string | number): void {

@@ -8,7 +8,7 @@ import type { Address } from '../stack.ts';
 import { type Begin, type FromWorker, isBegin, isStop, toAll, toOthers } from './messages.ts';
 
 /** Longer than the first process waits for the others. */
-const passedOnMs = 5_000;
+const passedOnMs = 10_000;
 const askMs = 2_000;
 
 export interface WorkerLife {

@@ -26,8 +26,8 @@ export interface ConnectionLimits {
   readonly tls?: TlsKeys | undefined;
 }
 
-/** Elsewhere the first process accepts connections and hands them on. */
-const canReusePorts = ['linux', 'freebsd', 'sunos', 'aix'].includes(process.platform);
+/** Whether processes can listen on one port. Else the first process accepts connections and hands them on. */
+export const canReusePorts = ['linux', 'freebsd', 'sunos', 'aix'].includes(process.platform);
 
 /** Requests that a connection may send ahead. */
 const maxAhead = 100;

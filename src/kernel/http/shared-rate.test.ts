@@ -59,6 +59,21 @@ test('what is given back may be taken again, at another worker after a moment', 
   assert.equal((await one.take('192.0.2.1')).allowed, false);
 });
 
+test('to look takes nothing, and says whether there is something to take', async () => {
+  const { rates } = workers(2, { limit: 2, windowMs: 3_600_000 });
+  const [one, two] = rates;
+  assert.ok(one !== undefined && two !== undefined);
+  for (let turn = 0; turn < 5; turn += 1) assert.equal((await one.look('192.0.2.1')).allowed, true);
+  assert.equal(await allowedOf([one.take('192.0.2.1'), one.take('192.0.2.1'), one.take('192.0.2.1')]), 2);
+  const seen = await Promise.all(rates.map((rate) => rate.look('192.0.2.1')));
+  assert.ok(seen.every(({ allowed, resetSeconds }) => !allowed && resetSeconds > 600));
+  const alone = new SharedRate({ name: 'alone', limit: 1, windowMs: 1_000, now: () => 0 }, undefined);
+  const looked = () => Promise.resolve(alone.look('192.0.2.1')).then(({ allowed }) => allowed);
+  assert.equal(await looked(), true);
+  alone.take('192.0.2.1');
+  assert.equal(await looked(), false);
+});
+
 test('a large limit is not exceeded, and few requests ask', async () => {
   const { rates, state } = workers(2, { limit: 3_200, windowMs: 3_600_000 });
   let allowed = 0;

@@ -40,12 +40,20 @@ export class SharedRate {
     return this.#share === undefined ? this.#alone.take(address) : this.#share.take(networkKey(address));
   }
 
+  /** What `take` would answer, without taking: for requests that cost nothing, and are refused to who has used the limit. */
+  look(address: string): RateAnswer | Promise<RateAnswer> {
+    const key = networkKey(address);
+    return this.#share === undefined ? seen(this.#alone.takeSome(key, 0)) : this.#share.look(key);
+  }
+
   /** Gives back what was taken for a request that turned out to cost nothing. */
   giveBack(address: string): void {
     if (this.#share === undefined) this.#alone.giveBack(address);
     else this.#share.giveBack(networkKey(address));
   }
 }
+
+const seen = (grant: Grant): RateAnswer => ({ ...rateAnswer(grant), allowed: grant.remaining > 0 });
 
 /** Tokens that are fetched ahead: a part of the limit, so that workers do not starve each other. */
 const aheadOf = (limit: number, workers: number): number =>
@@ -114,6 +122,19 @@ class RateShare {
       else waiting.push(resolve);
       this.#askSoon();
     });
+  }
+
+  async look(key: string): Promise<RateAnswer> {
+    const { name, limit, windowMs } = this.#rules;
+    const asked: RatesQuestion = { name, limit, windowMs, wanted: [[key, 0]], returned: [] };
+    const held = this.#held.get(key)?.tokens ?? 0;
+    try {
+      const [grant] = readGrants(await this.#others.ask(ratesTopic, asked), 1);
+      if (grant === undefined) throw new Error('no grant');
+      return seen({ ...grant, remaining: grant.remaining + held });
+    } catch {
+      return seen(this.#alone.takeSome(key, 0));
+    }
   }
 
   giveBack(key: string): void {

@@ -58,6 +58,8 @@ export class Blocklist extends BlockSet implements Part {
   #entries = new Map<string, BlockEntry>();
   #list: Pick<StoredList, 'version' | 'updatedAt'> = { version: -1, updatedAt: '' };
   #changes: Promise<unknown> = Promise.resolve();
+  /** The list was changed here, and the others have not heard of it. */
+  #untold = false;
   #unwatch: (() => void) | undefined;
   #unhear: (() => void) | undefined;
   /** Why the file is not what is enforced. */
@@ -191,8 +193,20 @@ export class Blocklist extends BlockSet implements Part {
     });
   }
 
-  /** One change at a time, each whole. */
-  #change<T>(work: () => Promise<T>): Promise<T> {
+  /** One change at a time, each whole; then the others hear of it. */
+  async #change<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#inTurn(work);
+    } finally {
+      // After its turn: two that tell each other at the same time must not wait for one another.
+      if (this.#untold) {
+        this.#untold = false;
+        await fellows()?.tell(topic, this.#list.version);
+      }
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#changes.then(work);
     this.#changes = done.catch(() => {});
     return done;
@@ -203,7 +217,7 @@ export class Blocklist extends BlockSet implements Part {
     try {
       const isNew = (await this.#store.version()) !== this.#list.version;
       this.#unread = undefined;
-      if (isNew) await this.#change(() => this.#learn());
+      if (isNew) await this.#inTurn(() => this.#learn());
     } catch (error) {
       this.#unread = `the database does not answer: ${messageOf(error)}`;
       throw error;
@@ -218,11 +232,11 @@ export class Blocklist extends BlockSet implements Part {
     await this.#show('unless it is being mended');
   }
 
-  /** After a change of our own: it counts here, then the file shows it, then the others hear of it. */
+  /** After a change of our own: it counts here, then the file shows it. */
   async #changed(file: 'anyway' | 'unless it is being mended' = 'anyway'): Promise<void> {
     this.#adopt(await this.#store.load());
+    this.#untold = true;
     await this.#show(file);
-    await fellows()?.tell(topic, this.#list.version);
   }
 
   /** What was just written by hand is part of what is written next; a file that is wrong is not. */
@@ -256,7 +270,7 @@ export class Blocklist extends BlockSet implements Part {
     for (const entry of went.slice(0, maxReloadLines)) await this.#record(actor, 'unblock', entry, 'done');
     const fresh = [...this.ids].filter((id) => !before.has(id));
     if (fresh.length > 0) this.onOthers(fresh);
-    if (came.length + went.length > 0) await fellows()?.tell(topic, this.#list.version);
+    if (came.length + went.length > 0) this.#untold = true;
   }
 
   async #readFile(): Promise<string | undefined> {

@@ -16,17 +16,15 @@ export function createBearerGuard(name: string, token: () => string) {
     if (request.headers.authorization === undefined) {
       throw managementError(401, 'Authorization header required', {}, { 'www-authenticate': 'Bearer' });
     }
-    // Asked before the token is looked at: else the one right guess among many would pass. It counts by network, so
-    // that those who guess elsewhere lock nobody out.
-    const { allowed, resetSeconds } = await failures.take(address);
+    const given = tokenOf(request);
+    const isRight = given !== undefined && sameSecret(given, token());
+    // The right one is refused too while there were too many wrong ones: else the one right guess among many would
+    // pass. It counts by network, so that those who guess elsewhere lock nobody out.
+    const { allowed, resetSeconds } = await (isRight ? failures.look(address) : failures.take(address));
     if (!allowed) {
       throw managementError(429, 'Too many auth attempts', {}, { 'retry-after': String(resetSeconds) });
     }
-    const given = tokenOf(request);
-    if (given === undefined || !sameSecret(given, token())) {
-      throw managementError(403, 'Invalid authorization token');
-    }
-    failures.giveBack(address);
+    if (!isRight) throw managementError(403, 'Invalid authorization token');
   };
   return {
     /** Rejects with 401, 403 or 429 unless the request carries the token. */
