@@ -114,7 +114,8 @@ function packProgram(): string {
     stdio: 'inherit',
   });
   if (status !== 0) throw new Error('the program cannot be packed');
-  for (const part of ['bin', 'package.json']) cpSync(join(root, part), join(folder, part), { recursive: true });
+  for (const part of ['bin', 'package.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
   return join(folder, 'bin', 'turnpike.js');
 }
 
