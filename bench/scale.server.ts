@@ -32,7 +32,7 @@ const config = readConfig({
 process.on('disconnect', () => process.exit());
 
 if (surface === 'gateway') {
-  const gateway = (await createBenchGateway(config, { sharePort: company === 'several' })).surface;
+  const gateway = (await createBenchGateway(config)).surface;
   await gateway.start();
   reportServer(gateway.url);
 } else {
