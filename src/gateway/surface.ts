@@ -189,6 +189,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
   const admin = createAdminPart({
     ...common,
+    filters,
     queue,
     onDemand,
     adminKey: deps.adminKey,
