@@ -71,6 +71,8 @@ async function streamsEvents({ view, timeoutMs }: Patient, url: string): Promise
 /** Far more than proxies take by default (nginx 1 MiB), and no more than the service takes. */
 const probeBytes = 64 * 1024 * 1024;
 
+const trickleMs = 100;
+
 /**
  * Tells of a large body and sends only its beginning, which no item begins with. The service refuses it at once; a proxy
  * with a limit refuses the length, and one that collects bodies waits for the rest.
@@ -110,9 +112,14 @@ async function takesLargeBodies({ config, view, timeoutMs }: Patient, url: strin
   }
 }
 
+/** Slowly on after the first piece: some proxies pass an answer on only when the next piece of the body comes. */
 async function* beginning(over: AbortSignal, timeoutMs: number): AsyncGenerator<Buffer> {
+  const end = performance.now() + timeoutMs;
   yield Buffer.alloc(64 * 1024, 0xff);
-  await sleep(timeoutMs, undefined, { signal: over }).catch(() => {});
+  while (!over.aborted && performance.now() < end) {
+    await sleep(trickleMs, undefined, { signal: over }).catch(() => {});
+    yield Buffer.alloc(1024, 0xff);
+  }
 }
 
 /** Where somebody else speaks TLS there is a proxy, and clients are only known by what it says of them. */
