@@ -38,8 +38,9 @@ const told = (): string[] => (existsSync(at('told')) ? read('told').split('\n').
 /** The settings of the guide are for the public network; an operator of the local one sets these. */
 const localSettings = () =>
   [
-    ...['WORLD=local', `ARNS_ROOT_HOST=gateway.${domain}`, `BASE_DOMAIN=read.${domain}`, 'LOCAL_TLS=false'],
-    ...['TRUSTED_PROXIES=127.0.0.1', 'TRUSTED_PROXY_COUNT=1', 'LOG_LEVEL=warn', 'MIN_FREE_DISK_BYTES=1'],
+    // Without hosts of its own: production.test.ts has the outside.
+    ...['WORLD=local', 'LOCAL_TLS=false', 'LOG_LEVEL=warn', 'MIN_FREE_DISK_BYTES=1'],
+    ...['TRUSTED_PROXIES=127.0.0.1', 'TRUSTED_PROXY_COUNT=1'],
     ...Object.entries(freePorts()).map(([name, value]) => `${name}=${value}`),
     '',
   ].join('\n');
@@ -65,8 +66,10 @@ certbot() {
   mkdir -p "${machine}/etc/letsencrypt/live/${domain}"
   cp "${machine}"/fullchain.pem "${machine}"/privkey.pem "${machine}/etc/letsencrypt/live/${domain}/"
 }
-nginx() { tell nginx "$@"; ${nginxProgram.nginx === undefined ? ':' : `"${nginxProgram.nginx}" -q -p "${machine}" -c "${machine}/nginx.conf" "$@"`}; }
-caddy() { tell caddy "$@"; ${caddyProgram.caddy === undefined ? ':' : `HOME="${machine}" "${caddyProgram.caddy}" "$@"`}; }
+# Files name places of the machine, too.
+here() { sed -i 's# /etc/# ${machine}/etc/#g' "$@"; }
+nginx() { here "${machine}"/etc/nginx/conf.d/turnpike.conf; tell nginx "$@"; ${nginxProgram.nginx === undefined ? ':' : `"${nginxProgram.nginx}" -q -p "${machine}" -c "${machine}/nginx.conf" "$@"`}; }
+caddy() { here "${machine}/etc/caddy/Caddyfile"; tell caddy "$@"; ${caddyProgram.caddy === undefined ? ':' : `HOME="${machine}" "${caddyProgram.caddy}" "$@"`}; }
 promtool() { tell promtool "$@"; ${prometheusPrograms.promtool === undefined ? ':' : `"${prometheusPrograms.promtool}" "$@"`}; }
 journalctl() {
   tell journalctl "$@"
