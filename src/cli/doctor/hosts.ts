@@ -121,8 +121,8 @@ async function lookAtCertificate(
   const found: Judged[] = [];
   for (const asked of [host, ...sandbox]) {
     const shown = asked === host ? host : `*.${host}`;
-    // A host below that is not in DNS is told there.
-    if (asked !== host && (await view.addresses(asked).catch(() => [])).length === 0) break;
+    // A host that is not in DNS is told there.
+    if ((await view.addresses(asked).catch(() => [])).length === 0) break;
     try {
       found.push(...judge(shown, asked, await view.certificate(asked, port)));
     } catch (error) {
