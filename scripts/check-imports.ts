@@ -54,7 +54,11 @@ export const allowed: Record<string, string[]> = {
  * floors freely. What is not named stands on the top floor. `testing` files are not part of the program.
  */
 export const floors: Record<string, string[][]> = {
-  payments: [['newest.ts'], ['card', 'chain', 'x402'], ['returns']],
+  payments: [
+    ['newest.ts', 'outside-records.ts'],
+    ['card', 'chain', 'x402'],
+    ['returns', 'reconciliation'],
+  ],
   events: [
     ['migrations.ts', 'event-log.ts'],
     ['feed.ts'],

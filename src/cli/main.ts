@@ -104,6 +104,19 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Check that the credit ledger adds up, look at a wallet, give credits',
     load: async () => (await import('./commands/ledger.ts')).ledger,
   },
+  backup: {
+    summary: 'Back up a running installation to a folder or a bucket, and prove what is in a backup',
+    load: async () => (await import('./commands/backup.ts')).backup,
+  },
+  restore: {
+    summary: 'Put a backup where there is nothing yet, and prove that its ledger adds up',
+    load: async () => (await import('./commands/restore.ts')).restore,
+  },
+  reconcile: {
+    summary:
+      'After a restore: find what the outside knows and the ledger does not, and credit what proves itself',
+    load: async () => (await import('./commands/reconcile.ts')).reconcile,
+  },
   card: {
     summary: 'Trigger, watch and resend events of the local card provider',
     load: async () => (await import('./commands/card.ts')).card,

@@ -87,8 +87,10 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   /** Lines say which service of the process they are about. */
   const logOf = (service: string): Logger => log.child({ service });
   const needs = { config, keys, network };
+  const startsHere = (surface: string): boolean => !localOnly && only.includes(surface);
 
-  const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
+  const uploadUrl = (): string | undefined =>
+    upload.url || (baseOf(config.UPLOAD_URL) ?? (startsHere('upload') ? '' : undefined));
   const gateway = atItsTurn('gateway', async () => {
     const { makeGateway } = await import('./stack/gateway.ts');
     return makeGateway({
@@ -116,6 +118,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         log: logOf('payment'),
         ledger: await ledger.open(),
         gatewayUrl: publicGatewayUrl(),
+        gatewayAt: gatewayUrl(),
         nameReaders: {
           gateway: () => gateway.made,
           router: () => router.made,

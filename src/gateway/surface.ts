@@ -4,6 +4,7 @@ import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
 import { createEvents } from '../events/part.ts';
 import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
+import { createClockWatch } from '../kernel/clock-watch.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
 import { createHttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -12,7 +13,9 @@ import { createSurface, type Part, type Surface, type SurfaceParts } from '../ke
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
 import { readLimited } from '../outside/http.ts';
+import { serverClocks } from '../outside/server-time.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
+import { databaseClock } from '../storage/sql/lease.ts';
 import { openDatabase } from '../storage/sql/open.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
@@ -22,6 +25,7 @@ import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
 import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
+import { createReadableProbe } from './content/readable-probe.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
 import { createEventRoutes } from './events/part.ts';
@@ -243,6 +247,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
     contentPart,
+    createReadableProbe({ index, bytes, metrics, log }),
+    createClockWatch({ clocks: [...serverClocks(deps.nodeUrls, '/info'), databaseClock(sql)], metrics, log }),
     indexes,
     meterPart,
     admin,

@@ -14,7 +14,9 @@ import { makeFolder } from '../../kernel/files.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
+import { keepReserve } from '../../storage/disk-reserve.ts';
 import { localWallets } from '../../wallets/local-wallets.ts';
+import { insistOnWholeRestore } from '../backup/restore-mark.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
 import { createLocalControl } from '../local/control.ts';
 import { mountControl } from '../local/control-app.ts';
@@ -71,13 +73,21 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     checkSettings(config, only);
     await insistOnOneWorld(config, only);
     const dataDir = prepareDataDir(config.DATA_DIR);
+    insistOnWholeRestore(dataDir);
     markFolder(dataDir, config.WORLD);
     const log = logOf(config);
+    const freeBytes = keepReserve(dataDir);
+    if (freeBytes < fullBytes)
+      log.error({ dataDir, freeBytes }, 'the disk of DATA_DIR is full: only reads are served');
     for (const line of misspeltVariables()) log.warn(line);
     const retired = retiredVariables();
     if (retired.length > 0) log.warn(`set and no longer used: ${retired.join(', ')}`);
     const stack = await stackOf(config, log, only, count);
-    const surfaces = [...traces(config, log), ...stack.surfaces, runFile(config, () => stack.addresses())];
+    const surfaces = [
+      ...traces(config, log),
+      ...stack.surfaces,
+      runFile(config, () => stack.addresses(), log),
+    ];
     const running = await startSurfaces(surfaces, lifeOf(config, log));
     const addresses = stack.addresses();
     if (values.json) {
@@ -90,6 +100,9 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
     return 0;
   },
 };
+
+/** Less does not take a transaction. */
+const fullBytes = 1024 * 1024;
 
 /** What is started: in the world `local` a stack whose state can be changed as a whole, unless workers share it. */
 async function stackOf(

@@ -13,7 +13,7 @@ interface GatewayNeeds extends SurfaceNeeds {
   readonly ledger: SharedLedger;
   /** This process is one of several of the gateway. */
   readonly sharesPort: boolean;
-  /** The upload service of this stack, which has what is not on the chain yet. */
+  /** The upload service, which has what is not on the chain yet; empty while that of this stack has not started. */
   readonly uploadUrl: () => string | undefined;
   /** Of the local world: starts everything anew, because the chain is another one. */
   readonly onOtherChain: (() => void) | undefined;

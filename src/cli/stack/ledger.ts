@@ -3,9 +3,12 @@
  * transaction, and on it the ledger, prices, card and x402 payments.
  */
 
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import { parseAmount } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
+import { LedgerSoundness } from '../../credits/ledger/soundness.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -19,6 +22,8 @@ import { failReturn } from '../../payments/returns/rows.ts';
 import type { X402Payments } from '../../payments/x402/x402.ts';
 import { createX402Payments } from '../../payments/x402/x402-payments.ts';
 import { pricingFromConfig } from '../../pricing/configured.ts';
+import { guardWrites } from '../../storage/sql/guard-writes.ts';
+import { integrityProblems } from '../../storage/sql/sqlite/integrity.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { claimLedger } from './ledger-world.ts';
 import type { LocalNetwork } from './local-network.ts';
@@ -29,11 +34,16 @@ type Base = Omit<Ledger, 'cards' | 'x402'>;
 export async function openLedger(config: Config, log: Logger, network: LocalNetwork): Promise<Ledger> {
   const noticeWinc = parseAmount(config.LOW_BALANCE_WINC ?? '0');
   if (noticeWinc === undefined) throw new StartupError('LOW_BALANCE_WINC must be an amount of winc');
-  const sql = await openLedgerDatabase(config, log);
-  await claimLedger(sql, config.WORLD).catch(async (error: unknown) => {
-    await sql.close();
+  const opened = await openLedgerDatabase(config, log);
+  const soundness = new LedgerSoundness();
+  try {
+    await inspect(config, log, soundness);
+    await claimLedger(opened, config.WORLD);
+  } catch (error) {
+    await opened.close();
     throw error;
-  });
+  }
+  const sql = guardWrites(opened, () => soundness.trouble);
   const credits = createCredits({ sql, noticeWinc });
   const pricing = pricingFromConfig(config, {
     sql,
@@ -41,12 +51,37 @@ export async function openLedger(config: Config, log: Logger, network: LocalNetw
     hasPaid: credits.hasPaid,
     onOracleFailure: (oracle, error) => log.warn({ oracle, err: error }, 'a price source does not answer'),
   });
-  const base: Base = { sql, credits, pricing, metrics: new Metrics() };
+  const base: Base = { sql, credits, pricing, soundness, metrics: new Metrics() };
   return {
     ...base,
     cards: cardPayments(config, log, network.card, base),
     x402: x402Payments(config, log, network.facilitator, base),
   };
+}
+
+/** A start waits so long for its file to be read; one that takes longer is read on while the surfaces start. */
+const inspectionWaitMs = 5_000;
+
+/** PostgreSQL looks after its files itself: there the check of the books tells. */
+async function inspect(config: Config, log: Logger, soundness: LedgerSoundness): Promise<void> {
+  if (config.DATABASE_URL !== undefined) return;
+  const path = join(config.DATA_DIR, 'ledger.db');
+  const inspection = integrityProblems(path)
+    .then((problems) => {
+      soundness.inspected(problems);
+      if (problems.length > 0) {
+        log.fatal({ path, problems }, 'the ledger is damaged: nothing is sold; restore it from a backup');
+      }
+    })
+    .catch((error: unknown) =>
+      log.error({ err: error, path }, 'the file of the ledger could not be checked'),
+    );
+  const late = new AbortController();
+  await Promise.race([
+    inspection,
+    sleep(inspectionWaitMs, undefined, { signal: late.signal }).catch(() => {}),
+  ]);
+  late.abort();
 }
 
 /** The configured provider, or the local one, told apart by nothing but address and keys. */

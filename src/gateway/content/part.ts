@@ -49,7 +49,7 @@ export interface ContentDeps {
   readonly scrubs: ScrubMetrics;
   /** Where gateways that share a database keep content together; see `openSharedStore`. */
   readonly shared?: BlobStore | undefined;
-  /** The upload surface whose items are served before they are mined. */
+  /** The upload surface whose items are served before they are mined; empty until it answers, undefined: there is none. */
   readonly uploadUrl: () => string | undefined;
   /** Further places to look, before other gateways are asked. */
   readonly sources: readonly ContentSource[];

@@ -41,7 +41,7 @@ export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
 const window = 32;
 const errorDelayMs = 1_000;
 /** After a process died, another imports within this. */
-const leaseMs = 10_000;
+export const importLease = { table: 'leases', name: 'importer', leaseMs: 10_000 } as const;
 const failuresToGoOn = 5;
 /** How often a complete index is looked through for holes. */
 const holesEveryMs = 600_000;
@@ -74,7 +74,7 @@ export class Importer {
 
   constructor(options: ImporterOptions) {
     this.#options = options;
-    this.#lease = new Lease(options.index.sql, { table: 'leases', name: 'importer', leaseMs });
+    this.#lease = new Lease(options.index.sql, importLease);
     this.#fence = (tx) => this.#lease.fence(tx);
   }
 

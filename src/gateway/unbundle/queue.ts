@@ -105,8 +105,12 @@ export class BundleQueue {
 
   async #filterNumber(filter: Filter): Promise<number> {
     const text = canonicalFilter(filter);
+    const read = () => this.#sql.get<{ filter: number }>('SELECT filter FROM filters WHERE text = ?', text);
+    // A start writes nothing that is there: it is made on a full disk too.
+    const known = await read();
+    if (known !== undefined) return known.filter;
     await this.#sql.run('INSERT INTO filters (text) VALUES (?) ON CONFLICT (text) DO NOTHING', text);
-    const row = await this.#sql.get<{ filter: number }>('SELECT filter FROM filters WHERE text = ?', text);
+    const row = await read();
     if (row === undefined) throw new Error('a filter was not stored');
     return row.filter;
   }

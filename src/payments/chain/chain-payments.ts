@@ -129,6 +129,23 @@ export class ChainPayments {
     return found.row;
   }
 
+  /**
+   * A transaction that was found among those of our wallet: taken in as if somebody had reported it, without the limits
+   * that reports of strangers have. Undefined where it pays us nothing.
+   */
+  async takeIn(tokenName: string, transactionId: string): Promise<ChainPaymentRow | undefined> {
+    const token = this.#options.tokens.get(tokenName);
+    const id = token?.reader.parseId(transactionId);
+    if (token === undefined || id === undefined) return undefined;
+    try {
+      const found = await this.#look(token, id, undefined);
+      return typeof found === 'string' ? undefined : found;
+    } catch (error) {
+      if (error instanceof ChainPaymentRefused || error instanceof AmountTooSmall) return undefined;
+      throw error;
+    }
+  }
+
   /** Each way to read an id once: some tokens are two names of one coin. */
   #candidates(transactionId: string, tokenName: string | undefined): Candidate[] {
     const tokens = [...this.#options.tokens.values()].filter(

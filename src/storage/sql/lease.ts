@@ -4,7 +4,7 @@
  * writes (`fence`), so that it never writes beside its successor.
  */
 import { randomUUID } from 'node:crypto';
-import type { Sql, SqlExecutor } from './sql.ts';
+import type { Sql, SqlExecutor, SqlReader } from './sql.ts';
 
 /** Unix milliseconds by the database's clock. */
 export const clocks = {
@@ -93,3 +93,21 @@ export class Lease {
     await this.#sql.run(`DELETE FROM ${table} WHERE name = ? AND holder = ?`, name, this.#holder);
   }
 }
+
+/** Whether anybody holds a lease. One that is to last longer than it may is of a clock that was wrong, and nobody's. */
+export async function isLeaseHeld(sql: SqlReader, { table, name, leaseMs }: LeaseOptions): Promise<boolean> {
+  const now = clocks[sql.engine];
+  const held = await sql.get(
+    `SELECT 1 AS one FROM ${table} WHERE name = ? AND until >= ${now} AND until <= ${now} + ?`,
+    name,
+    2 * leaseMs,
+  );
+  return held !== undefined;
+}
+
+/** The time by the database's clock; undefined where that is the machine's own. */
+export const databaseClock = (sql: SqlReader) => async (): Promise<number | undefined> => {
+  if (sql.engine === 'sqlite') return undefined;
+  const row = await sql.get<{ now: number }>(`SELECT ${clocks[sql.engine]} AS now`);
+  return row?.now;
+};

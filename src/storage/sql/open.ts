@@ -1,7 +1,9 @@
 /** Opens a database of the program: a SQLite file of its own, or a schema of the shared PostgreSQL. */
 import { join } from 'node:path';
 import { StartupError } from '../../kernel/errors.ts';
+import { giveUpReserve } from '../disk-reserve.ts';
 import { DatabaseUnavailable, type Migration, type Sql, type StorageLog } from './sql.ts';
+import { isBusy } from './sqlite/connection.ts';
 import type { SqliteOptions } from './sqlite/database.ts';
 import { openSqlite } from './sqlite/open.ts';
 
@@ -46,7 +48,13 @@ export async function openSqliteFile(
   options?: SqliteOptions,
 ): Promise<Sql> {
   try {
-    return openSqlite(path, migrations, options);
+    try {
+      return openSqlite(path, migrations, options);
+    } catch (error) {
+      // On a full disk it may be no more than the room for SQLite's index of its log that is missing.
+      if (!(error instanceof DatabaseUnavailable) || isBusy(error) || !giveUpReserve(path)) throw error;
+      return openSqlite(path, migrations, options);
+    }
   } catch (error) {
     if (!(error instanceof DatabaseUnavailable)) throw error;
     throw new StartupError(`cannot open ${path}: ${error.message}`, { cause: error });

@@ -25,6 +25,9 @@ export interface SqlExecutor {
   run(statement: string, ...values: SqlValue[]): Promise<number>;
 }
 
+/** Who only reads: a database, a transaction, or a snapshot of one. */
+export type SqlReader = Pick<SqlExecutor, 'engine' | 'all' | 'get'>;
+
 export interface Sql extends SqlExecutor {
   /**
    * Runs `work` in one transaction. It is durable when the promise resolves: on SQLite, transactions that

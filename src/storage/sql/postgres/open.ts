@@ -176,7 +176,7 @@ const oid = { bool: 16, int8: 20 };
  * Values arrive exactly as SQLite's do (see `sql.ts`). Parsers of the text format, for one pool: numeric has none and
  * stays text, bytea arrives as Buffer.
  */
-function typeParsers(): { getTypeParser: typeof types.getTypeParser } {
+export function typeParsers(): { getTypeParser: typeof types.getTypeParser } {
   const parsers = new Map<number, (text: string) => unknown>([
     [oid.bool, (text) => (text === 't' ? 1 : 0)],
     [oid.int8, safeInteger],
