@@ -21,7 +21,7 @@ import { type ContentStack, startContentStack } from '../support/content-stack.t
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
-import { runTurnpike } from '../support/run-command.ts';
+import { type Commands, startCommands } from '../support/run-command.ts';
 import { caddyProgram, startCaddy } from '../support/servers/caddy.ts';
 import type { FrontPlaces } from '../support/servers/front-ports.ts';
 import { type Nginx, nginxProgram, startNginx } from '../support/servers/nginx.ts';
@@ -42,6 +42,7 @@ let view: View;
 let folder: string;
 let places: FrontPlaces;
 let id: string;
+let commands: Commands;
 
 const environment = {
   ARNS_ROOT_HOST: `gateway.${domain}`,
@@ -58,6 +59,9 @@ before(async () => {
   writeFileSync(join(folder, 'fullchain.pem'), cert);
   writeFileSync(join(folder, 'privkey.pem'), key);
   writeFileSync(join(folder, 'authority.pem'), authority.pem);
+  // A process reads it when it starts.
+  process.env.NODE_EXTRA_CA_CERTS = join(folder, 'authority.pem');
+  commands = startCommands();
   setDefaultCACertificates([...getCACertificates('default'), authority.pem]);
   dns = await startDnsServer(Object.fromEntries(hosts.map((host) => [host, '127.0.0.1'])));
   view = createView({ dnsServer: dns.address });
@@ -73,6 +77,7 @@ before(async () => {
   await buyName(content.stack, name, id);
 });
 after(async () => {
+  commands.stop();
   await view.close();
   dns.stop();
   await content.stack.stop();
@@ -82,7 +87,7 @@ after(async () => {
 const url = (host: string, path = ''): string => `https://${host}.${domain}:${places.port}${path}`;
 
 const doctor = (...more: string[]) =>
-  runTurnpike(
+  commands.run(
     [
       ...[
         'doctor',
@@ -112,7 +117,6 @@ const doctor = (...more: string[]) =>
     {
       ...environment,
       DATA_DIR: content.stack.dataDir,
-      NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem'),
       // Nothing is kept for the ledger of a test.
       MIN_FREE_DISK_BYTES: '1',
     },
