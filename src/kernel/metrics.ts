@@ -9,6 +9,8 @@ export type { Counter, Gauge, Histogram } from 'prom-client';
 
 /** Of the process as a whole: shown by every surface. */
 let processRegistry: Registry | undefined;
+/** Those that wait for it: it is made when somebody asks for figures, which a command never does. */
+const processGauges: Gauge<string>[] = [];
 /** Of the surfaces there are. A surface that is gone, with all that its figures are read from, is not kept for them. */
 let registries: readonly WeakRef<Registry>[] = [];
 const living = (): Registry[] => registries.flatMap((registry) => registry.deref() ?? []);
@@ -109,6 +111,27 @@ export function processCounter(name: string, help: string): PlainCounter {
   return plainCounter(processRegistry, name, help);
 }
 
+/** A gauge of the process with one label, read at each scrape. */
+export function processGauge(
+  name: string,
+  help: string,
+  label: string,
+  read: () => Iterable<readonly [label: string, value: number]>,
+): void {
+  const gauge = new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const [of, value] of read()) this.set({ [label]: of }, value);
+    },
+  });
+  if (processRegistry === undefined) processGauges.push(gauge);
+  else processRegistry.registerMetric(gauge);
+}
+
 function plainCounter(registry: Registry, name: string, help: string): PlainCounter {
   const plain = new PlainCounter();
   new Counter({
@@ -134,5 +157,6 @@ export class PlainCounter {
 function startProcessMetrics(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const gauge of processGauges) registry.registerMetric(gauge);
   return registry;
 }

@@ -27,7 +27,9 @@ export interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions): Promise<Sql> {
   const { databaseUrl, dataDir, name, migrations, log, byIndexOnly = false } = options;
   if (!/^[a-z][a-z0-9_-]{0,47}$/.test(name)) throw new Error(`"${name}" cannot name a database`);
-  if (databaseUrl === undefined) return openSqliteFile(join(dataDir, `${name}.db`), migrations);
+  if (databaseUrl === undefined) {
+    return openSqliteFile(join(dataDir, `${name}.db`), migrations, log && { log });
+  }
   const { isRefusal } = await import('./postgres/errors.ts');
   const { openPostgres } = await import('./postgres/open.ts');
   try {
