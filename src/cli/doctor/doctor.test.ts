@@ -165,7 +165,7 @@ async function findings(
   try {
     return await examine({
       ...{ config, surfaces: ['gateway', 'upload'], publicUrls, view },
-      ...{ timeoutMs: 300, id, name: 'a-name' },
+      ...{ timeoutMs: world.holdsEvents || world.collectsBodies ? 2_000 : 30_000, id, name: 'a-name' },
     });
   } finally {
     await view.close();
