@@ -96,7 +96,8 @@ start_unit() {
       : > "$log.addresses"
       (turnpike() { exec "${process.execPath}" "${root}/bin/turnpike.js" "$@"; }; unit "$1") > "$log.addresses" 2>> "$log" &
       echo $! > "${machine}/pid"
-      for _ in $(seq 900); do [ ! -s "$log.addresses" ] || return 0; sleep 0.1; done
+      for _ in $(seq 900); do [ ! -s "$log.addresses" ] || break; sleep 0.1; done
+      for _ in $(seq 20); do DATA_DIR="${machine}/var/lib/turnpike" turnpike status > /dev/null && return; done
       cat "$log"; return 1 ;;
     *) (unit "$1") > "$log" 2>&1 || { cat "$log"; return 1; } ;;
   esac
