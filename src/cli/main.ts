@@ -24,6 +24,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Show what runs on the data folder, where, and how it is',
     load: async () => (await import('./commands/status.ts')).status,
   },
+  doctor: {
+    summary: 'Look at an installation from inside and outside, and say what is wrong and what to do',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
   env: {
     summary: "Print the addresses of what runs, as an app's .env file needs them",
     load: async () => (await import('./commands/env.ts')).env,

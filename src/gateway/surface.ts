@@ -208,6 +208,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
   const admin: AdminPart = createAdminPart({
     ...common,
+    filters,
     queue,
     onDemand,
     adminKey: deps.adminKey,

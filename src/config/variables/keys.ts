@@ -24,10 +24,6 @@ export const keys = {
     default: undefined,
   }),
   ADMIN_API_KEY: secret({ meaning: 'Key of the gateway’s admin routes, sent as `Authorization: Bearer`' }),
-  ADMIN_API_KEY_FILE: text({
-    meaning: 'File that holds ADMIN_API_KEY; wins over the variable',
-    default: undefined,
-  }),
   TURNPIKE_WALLET: secret({
     meaning:
       'Key that commands pay with where `--wallet` names no file: the text of a JWK (also in base64), 64 hex digits of an Ethereum key, or a Solana key',
