@@ -48,6 +48,8 @@ export interface BlobStore {
    * asking costs nothing. Reading what is not there throws `BlobMissing`, what has another size `BlobDamaged`.
    */
   readonly assume?: ((digest: BlobDigest, size: number) => BlobReader) | undefined;
+  /** As `loadBlob`, where a store can do better than open and read. */
+  load?(digest: BlobDigest, target: Uint8Array): Promise<void>;
   size(digest: BlobDigest): Promise<number | undefined>;
   delete(digest: BlobDigest): Promise<boolean>;
   /** What a scrub reads; undefined where the store looks after its bytes itself, as S3 does. */
@@ -87,6 +89,20 @@ export async function openSized(store: BlobStore, digest: BlobDigest, size: numb
   if (reader.size === size) return reader;
   await reader.close();
   throw new BlobDamaged(digest);
+}
+
+/**
+ * Fills the target with the whole of a small blob of its size, as it lies there: for who compares it with its digest. Throws
+ * `BlobMissing`, and `BlobDamaged` where the blob has another size.
+ */
+export async function loadBlob(store: BlobStore, digest: BlobDigest, target: Uint8Array): Promise<void> {
+  if (store.load !== undefined) return store.load(digest, target);
+  const reader = await openSized(store, digest, target.length);
+  try {
+    await reader.read(target, 0);
+  } finally {
+    await reader.close();
+  }
 }
 
 const pattern = /^[0-9a-f]{64}$/;

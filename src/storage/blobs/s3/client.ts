@@ -6,12 +6,12 @@
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, request } from 'undici';
 import { backoffMs } from '../../../kernel/background/backoff.ts';
 import { messageOf } from '../../../kernel/errors.ts';
 import { BlobStoreUnavailable } from '../blobs.ts';
 import type { S3Address } from './address.ts';
+import { S3Signer } from './sign.ts';
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
@@ -34,11 +34,11 @@ const emptyDigest = createHash('sha256').digest('hex');
 export class S3Client {
   readonly #address: S3Address;
   readonly #agent: Agent;
-  /** The signing keys of the day, derived once. */
-  readonly #signingKeys = new Map<string, ArrayBuffer>();
+  readonly #signer: S3Signer;
 
   constructor(address: S3Address) {
     this.#address = address;
+    this.#signer = new S3Signer(address);
     this.#agent = new Agent({
       connections: 64,
       connect: { timeout: 5_000 },
@@ -95,23 +95,14 @@ export class S3Client {
 
   async #attempt(wanted: S3Request): Promise<S3Response> {
     const { method, key, query = {}, headers = {}, body } = wanted;
-    const { origin, bucket, prefix, accessKeyId, secretAccessKey, region } = this.#address;
+    const { origin, bucket, prefix } = this.#address;
     const url = new URL(`${origin}/${bucket}${key === '' ? '' : `/${prefix}${key}`}`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const signed = await new AwsV4Signer({
-      method,
-      url: url.toString(),
-      headers: { ...headers, 'x-amz-content-sha256': wanted.bodyDigest ?? digestOf(body) },
-      accessKeyId,
-      secretAccessKey,
-      region,
-      service: 's3',
-      cache: this.#signingKeys,
-    }).sign();
-    return request(signed.url, {
+    const bodyDigest = wanted.bodyDigest ?? digestOf(body);
+    return request(url, {
       dispatcher: this.#agent,
       method,
-      headers: Object.fromEntries(signed.headers),
+      headers: this.#signer.sign({ method, url, headers, bodyDigest }),
       ...(body !== undefined && { body }),
     });
   }

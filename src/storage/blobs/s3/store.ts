@@ -59,6 +59,11 @@ export class S3BlobStore implements BlobStore {
     return new S3BlobReader(this.#client, digest, { size, etag: undefined });
   }
 
+  async load(digest: BlobDigest, target: Uint8Array): Promise<void> {
+    assertDigest(digest);
+    await new S3BlobReader(this.#client, digest, { size: target.length, etag: undefined }).load(target);
+  }
+
   async size(digest: BlobDigest): Promise<number | undefined> {
     return (await this.#look(digest))?.size;
   }
