@@ -13,7 +13,7 @@
  * its first output: it holds nothing up and is not forgotten.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -77,6 +77,7 @@ for (const run of runs) {
   const postgres = run.includes('servers') ? await preparePostgres() : undefined;
   if (postgres !== undefined) environment.TEST_DATABASE_URL = postgres.url;
   if (run.includes('clients')) installClients();
+  if (startsPrograms(files)) environment.TEST_PROGRAM = packProgram();
   const failures = runFiles(files, suites[run[0] ?? '']?.flags ?? [], environment);
   for (const file of failures) {
     if (isContinuousIntegration && failures.length <= mostRunAgain && passesAlone(file, environment))
@@ -97,6 +98,23 @@ if (flaky.length > 0) {
   for (const file of flaky) console.log(`flaky ${file}`);
 }
 process.exit(failed ? 1 : 0);
+
+/** Whether it pays to pack the program first, which takes as long as two starts of the checkout's. */
+function startsPrograms(files: readonly string[]): boolean {
+  return files.filter((file) => file.startsWith('test/')).length > 2;
+}
+
+/** The program as a package has it, beside a `bin` of its own; for all tests that start it (`test/support/program.ts`). */
+function packProgram(): string {
+  const folder = join(root, '.cache', 'program');
+  const { status } = spawnSync(process.execPath, ['scripts/build.ts', join(folder, 'dist')], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (status !== 0) throw new Error('the program cannot be packed');
+  for (const part of ['bin', 'package.json']) cpSync(join(root, part), join(folder, part), { recursive: true });
+  return join(folder, 'bin', 'turnpike.js');
+}
 
 /** The files of a suite that the filters let through; `test/` and `scripts/`, which start whole stacks, come first. */
 function filesOf(name: string): string[] {

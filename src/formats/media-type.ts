@@ -16,8 +16,22 @@ interface MediaType {
 const name = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+\/[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const parameter = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[^",\\]*")$/;
 
+/** The same few are asked about with every answer. */
+const known = new Map<string, MediaType | undefined>();
+const [maxKnown, maxKnownLength] = [1_000, 128];
+
 /** undefined for anything in doubt: browsers take the last of several types, and guess where there is none. */
 function parseMediaType(text: string): MediaType | undefined {
+  const before = known.get(text);
+  if (before !== undefined || known.has(text)) return before;
+  const type = readMediaType(text);
+  if (text.length > maxKnownLength) return type;
+  if (known.size === maxKnown) known.clear();
+  known.set(text, type);
+  return type;
+}
+
+function readMediaType(text: string): MediaType | undefined {
   const [first = '', ...rest] = text.split(';').map((part) => part.replace(/^[ \t]+|[ \t]+$/g, ''));
   const parameters = rest.filter((one) => one !== '');
   if (!name.test(first) || !parameters.every((one) => parameter.test(one))) return undefined;

@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { polyfillNode } from 'esbuild-plugin-polyfill-node';
 import { type BrowserContext, chromium, type Browser as PlaywrightBrowser } from 'playwright-core';
+import { program } from '../support/program.ts';
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 export const noChromium = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
@@ -61,7 +62,7 @@ export interface Browser {
 
 /** It takes the certificates of the network in this folder, and of no other. */
 export async function openChromium(dataDir: string): Promise<Browser> {
-  const told = execFileSync(process.execPath, ['bin/turnpike.js', 'certificate', '--json'], {
+  const told = execFileSync(process.execPath, [program, 'certificate', '--json'], {
     cwd: resolve(import.meta.dirname, '../..'),
     env: { ...process.env, DATA_DIR: dataDir },
     encoding: 'utf8',

@@ -12,6 +12,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { bundleTags, encodeBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
 import { makeItem } from '../support/admin-gateway.ts';
 import { makeTransaction, send, text, until } from '../support/local-gateway.ts';
+import { program } from '../support/program.ts';
 import { runCommand } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -48,7 +49,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'turnpike-guide-'));
   writeFileSync(join(folder, 'headers.json'), JSON.stringify([later.header]));
   // What an installed package puts there.
-  const command = `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'bin/turnpike.js')}" "$@"\n`;
+  const command = `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`;
   writeFileSync(join(folder, 'turnpike'), command, { mode: 0o755 });
   environment = {
     PATH: `${folder}${delimiter}${process.env.PATH}`,

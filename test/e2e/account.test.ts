@@ -10,6 +10,7 @@ import { publicKeyOf } from '../../src/wallets/ethereum/secp256k1.ts';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
 import { ed25519PrivateKey } from '../../src/wallets/solana/ed25519.ts';
 import { eventually } from '../support/eventually.ts';
+import { program } from '../support/program.ts';
 import { type CommandResult, runCommand, startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -147,8 +148,8 @@ describe('an account', () => {
   test('is told to people in lines that can be read, and its commands on the page run', async () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin, { recursive: true });
-    const program = `exec "${process.execPath}" "${join(root, 'bin/turnpike.js')}"`;
-    writeFileSync(join(bin, 'turnpike'), `#!/bin/sh\n${program} "$@"\n`);
+    const command = `exec "${process.execPath}" "${program}"`;
+    writeFileSync(join(bin, 'turnpike'), `#!/bin/sh\n${command} "$@"\n`);
     writeFileSync(join(bin, 'node'), `#!/bin/sh\nexec "${process.execPath}" "$@"\n`);
     for (const file of ['turnpike', 'node']) chmodSync(join(bin, file), 0o755);
     const page = readFileSync(join(root, 'docs/account.md'), 'utf8');

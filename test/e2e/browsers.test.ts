@@ -8,6 +8,7 @@ import { connect } from 'node:http2';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
+import { program } from '../support/program.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
@@ -75,7 +76,7 @@ describe('a local stack in a browser', () => {
 
   test('turnpike certificate tells of the authority, for people and for programs', async () => {
     const tell = (...words: string[]): string =>
-      execFileSync(process.execPath, ['bin/turnpike.js', 'certificate', ...words], {
+      execFileSync(process.execPath, [program, 'certificate', ...words], {
         cwd: resolve(import.meta.dirname, '../..'),
         env: { ...process.env, DATA_DIR: stack.dataDir },
         encoding: 'utf8',

@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
 import { type CommandShell, runScript, startCommandShell } from '../support/command-shell.ts';
+import { program } from '../support/program.ts';
 import { type CommandResult, runCommand, startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -182,7 +183,7 @@ describe('turnpike deploy', () => {
     const environment = { DATA_DIR: stack.dataDir, TURNPIKE_WALLET: JSON.stringify(owner.bytes) };
     const first = await runCommand(
       process.execPath,
-      ['bin/turnpike.js', 'deploy', large, '--url', proxy.url],
+      [program, 'deploy', large, '--url', proxy.url],
       { cwd: root, env: { ...process.env, ...environment } },
       (child) => void proxy.isHolding.then(() => child.kill('SIGINT')),
     );

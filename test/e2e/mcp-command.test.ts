@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -17,9 +17,8 @@ import { readConfig } from '../../src/config/config.ts';
 import { silentLog } from '../../src/kernel/testing.ts';
 import { localWallets } from '../../src/wallets/local-wallets.ts';
 import { eventually } from '../support/eventually.ts';
+import { program } from '../support/program.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
-
-const program = resolve(import.meta.dirname, '../../bin/turnpike.js');
 
 describe('turnpike mcp', () => {
   let stack: RunningStack;

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { bundleTags, encodeBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
 import { makeItem } from '../support/admin-gateway.ts';
 import { makeTransaction, text, until } from '../support/local-gateway.ts';
+import { program } from '../support/program.ts';
 import { freePorts, type RunningStack, startStack } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -83,7 +84,7 @@ describe('published indexes', () => {
 
   /** The road between the gateways stays open meanwhile. */
   async function turnpike(...args: string[]): Promise<string> {
-    const run = await promisify(execFile)(process.execPath, ['bin/turnpike.js', ...args], {
+    const run = await promisify(execFile)(process.execPath, [program, ...args], {
       cwd: root,
       env: { ...process.env, ...freePorts(), ...settings, DATA_DIR: a.dataDir, LOG_LEVEL: 'warn' },
     });

@@ -7,6 +7,7 @@ import { resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { wallet } from '../../src/localnet/solana/testing.ts';
+import { program } from '../support/program.ts';
 import {
   contentDigest,
   payersOfEachKind,
@@ -41,7 +42,7 @@ describe('signatures that were shown', () => {
   before(async () => {
     stack = await startStack({ only: ['payment'] });
     for (const { address } of payers) {
-      await promisify(execFile)(process.execPath, ['bin/turnpike.js', 'ledger', 'credit', address, '10'], {
+      await promisify(execFile)(process.execPath, [program, 'ledger', 'credit', address, '10'], {
         cwd: root,
         env: { ...process.env, DATA_DIR: stack.dataDir },
       });

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { freePort } from '../support/free-port.ts';
 import { makeTransaction, until } from '../support/local-gateway.ts';
+import { program } from '../support/program.ts';
 import { startCommands } from '../support/run-command.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -188,7 +189,7 @@ test('a number that is none, or another surface, is refused', () => {
     ['--workers', '2'],
     ['upload', '--workers', '2'],
   ]) {
-    const { status, stderr } = spawnSync(process.execPath, ['bin/turnpike.js', 'start', ...args], {
+    const { status, stderr } = spawnSync(process.execPath, [program, 'start', ...args], {
       cwd: root,
       encoding: 'utf8',
     });

@@ -5,6 +5,7 @@ import { networkInterfaces, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { ConsoleSettings, LiveState } from '../../src/console/api.ts';
+import { program } from '../support/program.ts';
 import { freePorts, startStack } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -16,7 +17,7 @@ async function heightOf(url: string | undefined): Promise<number> {
 }
 
 function turnpike(args: string[], environment: Record<string, string> = {}) {
-  return spawnSync(process.execPath, ['bin/turnpike.js', ...args], {
+  return spawnSync(process.execPath, [program, ...args], {
     cwd: root,
     env: { ...process.env, DATA_DIR: join(folder, 'cli'), LOG_LEVEL: 'warn', ...environment },
     encoding: 'utf8',

@@ -11,6 +11,7 @@ import { parseManifest } from '../../src/formats/manifest/reader.ts';
 import { startTestUpload, type TestUpload } from '../../src/upload/testing.ts';
 import { exportJwk } from '../../src/wallets/arweave/rsa.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
+import { program } from '../support/program.ts';
 import { runCommand, startCommands } from '../support/run-command.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 
@@ -79,7 +80,7 @@ describe('turnpike upload', () => {
       (await upload.sql.get<{ n: number }>('SELECT COUNT(*) AS n FROM upload_parts'))?.n ?? 0;
     // More than the four parts that are under way at once, and less than all of them.
     const narrow = await narrowWay(upload.url, 45 * 1024 * 1024);
-    const args = ['bin/turnpike.js', ...argumentsOf(file, ['--url', narrow.url])];
+    const args = [program, ...argumentsOf(file, ['--url', narrow.url])];
     await runCommand(process.execPath, args, { cwd: root }, async (broken) => {
       while ((await parts()) === 0) await sleep(5);
       broken.kill('SIGKILL');

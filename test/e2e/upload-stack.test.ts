@@ -14,6 +14,7 @@ import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../src/wallets/testing/keys.ts';
 import { eventually } from '../support/eventually.ts';
+import { program } from '../support/program.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
 
@@ -115,7 +116,7 @@ describe('uploads on a whole stack', () => {
   });
 
   const admin = async (...args: string[]) => {
-    const command = ['bin/turnpike.js', 'admin', ...args, '--url', stack.urls.gateway ?? ''];
+    const command = [program, 'admin', ...args, '--url', stack.urls.gateway ?? ''];
     const env = { ...process.env, DATA_DIR: stack.dataDir };
     const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: root, env });
     return stdout;

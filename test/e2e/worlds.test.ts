@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { eventually } from '../support/eventually.ts';
+import { program } from '../support/program.ts';
 import { freePorts, type RunningStack, startStack } from '../support/stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -17,7 +18,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 /** Lines of a start that is refused; the folder it was given is not made. */
 function refused(environment: Record<string, string>, surfaces: readonly string[] = []): string[] {
   const dataDir = join(folder, 'refused', String(Math.random()));
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['bin/turnpike.js', 'start', ...surfaces], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'start', ...surfaces], {
     cwd: root,
     env: { ...process.env, ...freePorts(), LOG_LEVEL: 'debug', DATA_DIR: dataDir, ...environment },
     encoding: 'utf8',

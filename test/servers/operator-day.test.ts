@@ -18,6 +18,7 @@ import { buyName } from '../support/buy-name.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { createDatabase, text } from '../support/local-gateway.ts';
+import { program } from '../support/program.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { freePorts, type RunningStack, startStack } from '../support/stack.ts';
 
@@ -65,8 +66,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
     };
     const turnpike = async (...args: string[]) => {
       const env = { ...process.env, ...freePorts(), ...settings, DATA_DIR: dataDir, LOG_LEVEL: 'warn' };
-      return (await promisify(execFile)(process.execPath, ['bin/turnpike.js', ...args], { cwd: root, env }))
-        .stdout;
+      return (await promisify(execFile)(process.execPath, [program, ...args], { cwd: root, env })).stdout;
     };
     const publishIndex = async () => {
       await turnpike('index', 'build');

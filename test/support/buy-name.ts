@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { program } from './program.ts';
 import type { RunningStack } from './stack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -26,7 +27,7 @@ async function turnpike(
   ...args: string[]
 ): Promise<string> {
   const port = (name: string) => new URL(urls[name] ?? '').port;
-  const child = spawn(process.execPath, ['bin/turnpike.js', ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: root,
     env: {
       ...process.env,

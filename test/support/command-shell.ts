@@ -1,6 +1,6 @@
 /** A shell in which `turnpike`, and npx with the package's name, run this checkout. */
 import { createServer, type Socket } from 'node:net';
-import { join, resolve } from 'node:path';
+import { program } from './program.ts';
 import { type CommandResult, type Commands, runCommand } from './run-command.ts';
 
 interface ScriptOptions {
@@ -33,7 +33,6 @@ function runIn(
 
 /** Each command in a process of its own, as people run them. */
 export function runScript(script: string, options: ScriptOptions): Promise<CommandResult> {
-  const program = join(resolve(import.meta.dirname, '../..'), 'bin/turnpike.js');
   return runIn(`turnpike() { "${process.execPath}" "${program}" "$@"; }`, script, options);
 }
 

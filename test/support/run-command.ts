@@ -2,6 +2,7 @@
 import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
+import { program } from './program.ts';
 
 export interface CommandResult {
   readonly code: number | null;
@@ -36,7 +37,7 @@ export function runTurnpike(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> {
-  return runCommand(process.execPath, ['bin/turnpike.js', ...args], {
+  return runCommand(process.execPath, [program, ...args], {
     cwd: resolve(import.meta.dirname, '../..'),
     env: { ...process.env, ...environment },
   });

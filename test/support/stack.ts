@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { variables } from '../../src/config/variables.ts';
+import { program } from './program.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -38,7 +39,7 @@ export function freePorts(): Record<string, string> {
 
 export async function startStack(options: StackOptions = {}): Promise<RunningStack> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'turnpike-stack-'));
-  const child = spawn(process.execPath, ['bin/turnpike.js', 'start', '--json', ...(options.only ?? [])], {
+  const child = spawn(process.execPath, [program, 'start', '--json', ...(options.only ?? [])], {
     cwd: root,
     env: { ...process.env, ...freePorts(), DATA_DIR: dataDir, LOG_LEVEL: 'warn', ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],

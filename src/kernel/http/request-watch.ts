@@ -24,6 +24,14 @@ declare module 'fastify' {
   }
 }
 
+/** A request whose answer is out, or whose client is gone. */
+export interface AnsweredRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly status: number;
+  readonly milliseconds: number;
+}
+
 const saneId = /^[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}$/;
 
 /**
@@ -47,6 +55,7 @@ export function watchRequests(
   inFlight: InFlight,
   log: Logger,
   histogram: RequestHistogram,
+  answered?: (request: AnsweredRequest) => void,
 ): (request: Request, reply: Reply) => void {
   const unknown = histogram.route('unknown');
   app.decorateRequest('timings', null);
@@ -74,9 +83,9 @@ export function watchRequests(
       const milliseconds = performance.now() - start;
       const status = isOut(raw) ? raw.statusCode : clientClosedRequest;
       (request.timings ?? unknown).observe(request.method, status, milliseconds / 1000);
-      if (log.isLevelEnabled('debug')) {
-        requestLog.debug({ method: request.method, url: request.url, status, milliseconds }, 'answered');
-      }
+      const { method, url } = request;
+      answered?.({ method, url, status, milliseconds });
+      if (log.isLevelEnabled('debug')) requestLog.debug({ method, url, status, milliseconds }, 'answered');
     });
   };
 }

@@ -20,12 +20,13 @@ import { type CorsOptions, createCors } from './cors.ts';
 import { createErrorMapper, type ErrorBody, sendJson } from './error-mapper.ts';
 import { Methods } from './methods.ts';
 import { addOpenApi, type OpenApiInfo } from './openapi.ts';
-import { createRequestIds, watchRequests } from './request-watch.ts';
+import { type AnsweredRequest, createRequestIds, watchRequests } from './request-watch.ts';
 import { routeSchemas } from './route-schemas.ts';
 
 export { type App, mount, type Reply, type Request, type Routes } from './app.ts';
 export { sendError, sendJson } from './error-mapper.ts';
 export { type Guard, mountGuarded } from './guard.ts';
+export type { AnsweredRequest } from './request-watch.ts';
 
 export interface HttpServerOptions extends ConnectionLimits, OpenApiInfo {
   /** For logs, for example `payment`. */
@@ -53,6 +54,8 @@ export interface HttpServerOptions extends ConnectionLimits, OpenApiInfo {
    * undefined to go on at once.
    */
   readonly admit?: (request: Request) => Promise<void> | undefined;
+  /** Told of every request when it is over. */
+  readonly answered?: (request: AnsweredRequest) => void;
   /** `TRUSTED_PROXIES`: of these addresses and networks `X-Forwarded-*` is believed. */
   readonly trustedProxies?: readonly string[];
   /** False where a surface must not show `/openapi.json` and `/api-docs`. */
@@ -122,7 +125,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     sendJson(reply, options.notFound === undefined ? errorBody(404, 'Not Found') : options.notFound(request));
   });
 
-  const watch = watchRequests(app, inFlight, options.log, options.metrics.requests);
+  const watch = watchRequests(app, inFlight, options.log, options.metrics.requests, options.answered);
   const tracer = activeTracer();
   const enterSpan = tracer === undefined ? undefined : traceRequests(app, tracer, options.name);
   const goOn = (request: Request, reply: Reply, done: HookHandlerDoneFunction): void => {

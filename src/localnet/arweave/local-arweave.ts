@@ -16,6 +16,7 @@ import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
 import { configuredMining, readMining, writeMining } from './mining.ts';
 import { type ChainReaders, headOf, nobody } from './readers.ts';
+import { RequestLog } from './routes/request-log.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 
@@ -73,6 +74,7 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
     const metrics = new Metrics();
     metrics.gauge('local_arweave_height', 'Height of the newest block', [], () => node.head.height);
     metrics.gauge('local_arweave_pending', 'Transactions in the mempool', [], () => node.pending);
+    const requests = new RequestLog();
     const server = createHttpServer({
       name: 'arweave',
       title: 'Local Arweave node',
@@ -85,10 +87,13 @@ export function createLocalArweave(config: LocalArweaveConfig, deps: LocalArweav
       log,
       metrics,
       bodyLimit: MAX_TX_BODY_BYTES,
+      answered: (request) => requests.note(request),
     });
     const stopping = new AbortController();
     const fork = deps.fork?.chain;
-    server.mount((app) => nodeRoutes(app, { node, metrics, readers, stopping: stopping.signal, fork }));
+    server.mount((app) =>
+      nodeRoutes(app, { node, metrics, readers, log: requests, stopping: stopping.signal, fork }),
+    );
     const chain: Part = {
       name: 'chain',
       async drain() {

@@ -146,7 +146,8 @@ class Round {
     if (!this.#hedged && tried.size < attempts) {
       this.#asks.hedgeTimer.wait(attempt, this.#asks.usual.hedgeAfterMs);
     }
-    attempt.pending = gateway.put(this.#ask, attempt);
+    const pending = gateway.put(this.#ask, attempt);
+    if (attempt.waits) attempt.pending = pending;
     return attempt;
   }
 
@@ -225,6 +226,7 @@ class Attempt implements AskListener, Waiter {
   #leave(): Round | undefined {
     const round = this.#round;
     this.#round = undefined;
+    this.pending = undefined;
     return round;
   }
 }
@@ -238,7 +240,7 @@ class UsualLatency {
   observe(milliseconds: number): void {
     this.#samples[this.#count % this.#samples.length] = milliseconds;
     this.#count += 1;
-    if (this.#count % 16 !== 0) return;
+    if (this.#count % 64 !== 16) return;
     const sorted = this.#samples.slice(0, Math.min(this.#count, this.#samples.length)).sort();
     this.#p95 = sorted[Math.floor(sorted.length * 0.95)] ?? this.#p95;
   }

@@ -1,5 +1,9 @@
 /** The newest requests as text, a line each, for whoever looks what a client does: `GET /logs`. */
-import type { App } from '../../../kernel/http/server.ts';
+import type { AnsweredRequest } from '../../../kernel/http/server.ts';
+
+interface Line extends AnsweredRequest {
+  readonly at: number;
+}
 
 const maxLines = 1_000;
 const maxUrl = 300;
@@ -7,27 +11,21 @@ const maxUrl = 300;
 const untold = new Set(['/info', '/logs', '/metrics']);
 
 export class RequestLog {
-  #lines: string[] = [];
+  #lines: Line[] = [];
 
-  /** Writes down every request that the scope answers. */
-  watch(app: App): void {
-    app.addHook('onResponse', (request, reply, done) => {
-      if (!untold.has(request.url)) {
-        const took = Math.round(reply.elapsedTime);
-        const at = new Date().toISOString();
-        this.#lines.push(
-          `${at} ${request.method} ${request.url.slice(0, maxUrl)} ${reply.statusCode} ${took} ms`,
-        );
-        if (this.#lines.length >= 2 * maxLines) this.#lines = this.#lines.slice(-maxLines);
-      }
-      done();
-    });
+  /** Hardly anybody reads them: they become text when somebody does. */
+  note({ method, url, status, milliseconds }: AnsweredRequest): void {
+    if (untold.has(url)) return;
+    this.#lines.push({ at: Date.now(), method, url: url.slice(0, maxUrl), status, milliseconds });
+    if (this.#lines.length >= 2 * maxLines) this.#lines = this.#lines.slice(-maxLines);
   }
 
   text(): string {
     return this.#lines
       .slice(-maxLines)
-      .map((line) => `${line}\n`)
+      .map(({ at, method, url, status, milliseconds }) => {
+        return `${new Date(at).toISOString()} ${method} ${url} ${status} ${Math.round(milliseconds)} ms\n`;
+      })
       .join('');
   }
 }

@@ -13,13 +13,14 @@ import { chunkRoutes } from './chunks.ts';
 import { controlRoutes } from './controls.ts';
 import { sendForked } from './forked.ts';
 import { infoRoutes, priceAndWalletRoutes } from './info.ts';
-import { RequestLog } from './request-log.ts';
+import type { RequestLog } from './request-log.ts';
 import { postTxRoute, transactionRoutes } from './transactions.ts';
 
 export interface NodeRoutesDeps {
   readonly node: LocalNode;
   readonly metrics: Metrics;
   readonly readers: ChainReaders;
+  readonly log: RequestLog;
   /** Ends what hangs on purpose. */
   readonly stopping: AbortSignal;
   /** Has what the node has not. */
@@ -27,10 +28,8 @@ export interface NodeRoutesDeps {
 }
 
 /** Registers everything the node answers. */
-export function nodeRoutes(app: App, { node, metrics, readers, stopping, fork }: NodeRoutesDeps): void {
+export function nodeRoutes(app: App, { node, metrics, readers, log, stopping, fork }: NodeRoutesDeps): void {
   const faults = new Faults();
-  const log = new RequestLog();
-  log.watch(app);
   app.removeAllContentTypeParsers();
   // A node does not ask what type a body says it has.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
