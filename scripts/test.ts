@@ -38,7 +38,7 @@ const suites: Record<string, Suite> = {
   servers: {
     globs: ['test/servers/**/*.test.ts', 'test/e2e/**/*.test.ts', 'src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
-    mentions: /forEachEngine|of engines\b|TEST_DATABASE_URL|'npm'/,
+    mentions: /forEachEngine|of engines\b|TEST_DATABASE_URL|support\/servers\/|'npm'/,
   },
   clients: { globs: ['test/clients/**/*.test.ts'], flags: ['--test-concurrency=2'] },
 };
@@ -112,7 +112,8 @@ function packProgram(): string {
     stdio: 'inherit',
   });
   if (status !== 0) throw new Error('the program cannot be packed');
-  for (const part of ['bin', 'package.json']) cpSync(join(root, part), join(folder, part), { recursive: true });
+  for (const part of ['bin', 'package.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true });
   return join(folder, 'bin', 'turnpike.js');
 }
 

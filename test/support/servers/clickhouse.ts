@@ -35,7 +35,8 @@ interface ClickHouseOptions {
 
 /** Why tests that need it cannot run; undefined where it is installed. */
 export function clickHouseMissing(): string | undefined {
-  if (spawnSync('clickhouse-server', ['--version'], { stdio: 'ignore' }).error === undefined) return undefined;
+  if (spawnSync('clickhouse-server', ['--version'], { stdio: 'ignore' }).error === undefined)
+    return undefined;
   if (process.env.CI !== undefined) throw new Error('these tests need clickhouse-server');
   return 'needs clickhouse-server (Debian: apt-get install clickhouse-server)';
 }
@@ -112,7 +113,12 @@ function lastLines(file: string): string {
   }
 }
 
-const configuration = (folder: string, http: number, tcp: number, shards: readonly number[]): string => `<yandex>
+const configuration = (
+  folder: string,
+  http: number,
+  tcp: number,
+  shards: readonly number[],
+): string => `<yandex>
   <logger><level>warning</level><log>${folder}/log</log><errorlog>${folder}/errors</errorlog></logger>
   <http_port>${http}</http_port>
   <tcp_port>${tcp}</tcp_port>
