@@ -224,15 +224,20 @@ describe('describeConfig', () => {
       // Broken, so that it is told what is wrong with it.
       ...(isAddress ? [`{"base": "${address}"`, `"${address}`] : []),
     ];
-    for (const [name, { kind, secret }] of Object.entries(variables)) {
-      const isAddress = kind === 'json' || /\burls?\b/.test(kind);
+    for (const isAddress of [true, false]) {
+      const names = Object.entries(variables).filter(
+        ([, { kind }]) => isAddress === (kind === 'json' || /\burls?\b/.test(kind)),
+      );
       for (const address of addresses) {
         // What is no address is known for one only where one is asked for.
-        if (!address.includes('://') && !isAddress && !secret) continue;
+        const told = names.filter(([, { secret }]) => address.includes('://') || isAddress || secret);
         for (const value of shapes(address, isAddress)) {
-          const row = describeConfig({ [name]: value }).find((one) => one.name === name)?.current ?? '';
-          const lines = [row, ...problemsOf({ [name]: value })].join('\n');
-          for (const key of keys) assert.ok(!lines.includes(key), `${name}=${value}: ${lines}`);
+          const environment = Object.fromEntries(told.map(([name]) => [name, value]));
+          const rows = describeConfig(environment).map(({ name, current }) => `${name} ${current}`);
+          const shown = [...rows, ...problemsOf(environment)].filter((line) =>
+            keys.some((key) => line.includes(key)),
+          );
+          assert.deepEqual(shown, [], value);
         }
       }
     }

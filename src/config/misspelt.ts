@@ -19,6 +19,16 @@ export function stepsBetween(one: string, other: string): number {
   return row[other.length]!;
 }
 
+/** A step changes two letters at most: names whose letters differ by more need not be compared letter by letter. */
+function mayBeNear(one: string, other: string, limit: number): boolean {
+  const counts = new Int8Array(128);
+  for (let i = 0; i < one.length; i++) counts[one.charCodeAt(i)]! += 1;
+  for (let i = 0; i < other.length; i++) counts[other.charCodeAt(i)]! -= 1;
+  let differing = 0;
+  for (const count of counts) differing += Math.abs(count);
+  return differing <= 2 * limit;
+}
+
 /** Of short names one step makes another word; longer ones may differ by two. */
 const mostSteps = (name: string): number => (name.length < 10 ? 1 : 2);
 const longestName = 64;
@@ -29,7 +39,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   const limit = mostSteps(name);
   let nearest: { readonly name: string; readonly steps: number } | undefined;
   for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) > limit) continue;
+    if (Math.abs(candidate.length - name.length) > limit || !mayBeNear(name, candidate, limit)) continue;
     const steps = stepsBetween(name, candidate);
     if (steps <= limit && steps < (nearest?.steps ?? limit + 1)) nearest = { name: candidate, steps };
   }
