@@ -9,7 +9,7 @@ import { paymentMigrations } from '../payment/migrations.ts';
 import { cardMigrations } from '../payments/card/migrations.ts';
 import { returnsMigrations } from '../payments/returns/migrations.ts';
 import { x402Migrations } from '../payments/x402/migrations.ts';
-import { openDatabase } from '../storage/sql/open.ts';
+import { databaseSettings, openDatabase } from '../storage/sql/open.ts';
 import type { Migration, Sql, StorageLog } from '../storage/sql/sql.ts';
 import { uploadMigrations } from '../upload/migrations.ts';
 import { worldMigrations } from './stack/ledger-world.ts';
@@ -26,11 +26,11 @@ export const ledgerMigrations: readonly Migration[] = [
 ];
 
 export function openLedgerDatabase(
-  config: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
+  config: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'> & Partial<Pick<Config, 'DATABASE_URL_LEDGER'>>,
   log?: StorageLog,
 ): Promise<Sql> {
   return openDatabase({
-    databaseUrl: config.DATABASE_URL,
+    ...databaseSettings(config, 'ledger'),
     dataDir: config.DATA_DIR,
     name: 'ledger',
     migrations: ledgerMigrations,

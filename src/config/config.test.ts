@@ -9,6 +9,7 @@ import {
   readConfig,
   retiredVariables,
 } from './config.ts';
+import { postgresHosts } from './postgres-url.ts';
 import { variables } from './variables.ts';
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
@@ -320,4 +321,35 @@ test('a misspelt variable is told with the name that is meant, and what belongs 
     misspeltVariables(Object.fromEntries([...others, ...ours].map((name) => [name, 'x']))),
     [],
   );
+});
+
+test('an address of PostgreSQL may name several hosts, and those of standbys are separated by commas', () => {
+  assert.deepEqual(postgresHosts('postgres://u:p%40w@one:1,two,[::1]:3/db?sslmode=require'), [
+    'postgres://u:p%40w@one:1/db?sslmode=require',
+    'postgres://u:p%40w@two/db?sslmode=require',
+    'postgres://u:p%40w@[::1]:3/db?sslmode=require',
+  ]);
+  assert.deepEqual(postgresHosts('postgresql:///db?host=/run/postgresql'), [
+    'postgresql:///db?host=/run/postgresql',
+  ]);
+  const many = Array.from({ length: 17 }, (_, n) => `h${n}`).join(',');
+  for (const wrong of [
+    'mysql://x',
+    'postgres://one,,two/db',
+    'postgres://one:x,two/db',
+    `postgres://${many}/db`,
+    'one,two',
+  ]) {
+    assert.throws(() => postgresHosts(wrong), Error, wrong);
+    assert.throws(() => readConfig({ DATABASE_URL: wrong }), /^Error: DATABASE_URL|DATABASE_URL/, wrong);
+  }
+  const read = readConfig({ DATABASE_READ_URLS: 'postgres://u@one,two/db, postgres://u@three/db' });
+  assert.deepEqual(read.DATABASE_READ_URLS, [
+    'postgres://u@one/db',
+    'postgres://u@two/db',
+    'postgres://u@three/db',
+  ]);
+  assert.deepEqual(readConfig({}).DATABASE_READ_URLS, []);
+  const hide = createRedactor({ DATABASE_READ_URLS: 'postgres://u:pazz7@one/db,postgres://u:pazz8@two/db' });
+  assert.doesNotMatch(hide('lost postgres://u:pazz7@one/db and postgres://u:pazz8@two/db'), /pazz/);
 });

@@ -240,6 +240,8 @@ export class LiveFeed<E extends FeedEvent, Q extends FeedQuery> {
 
   async #advance(): Promise<number> {
     const newest = await this.#log.number();
+    // Whoever is told of something and asks for it finds it.
+    if (this.#tail < newest && this.#live.size > 0) await this.#options.sql.visible();
     while (this.#tail < newest && !this.#task.isStopped) {
       // Where nobody listens nothing is read; pages are, when somebody comes back for them.
       if (this.#live.size === 0) {

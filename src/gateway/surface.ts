@@ -5,7 +5,7 @@ import { createEvents } from '../events/part.ts';
 import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
-import { createHttpServer } from '../kernel/http/server.ts';
+import { createHttpServer, type Request } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
@@ -13,7 +13,8 @@ import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
 import { readLimited } from '../outside/http.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
-import { openDatabase } from '../storage/sql/open.ts';
+import { databaseSettings, openDatabase } from '../storage/sql/open.ts';
+import { addReadScopes } from '../storage/sql/read-scope.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { createAdminPart } from './admin/part.ts';
 import type { ByteSource } from './chain/byte-source.ts';
@@ -36,6 +37,7 @@ import { forgetOtherChain } from './import/other-chain.ts';
 import { createWritersPart, type WritersPart } from './import/part.ts';
 import { createMeterPart, type EgressPayee } from './metering/part.ts';
 import { gatewayMigrations } from './migrations.ts';
+import { gatewayPrefixes } from './paths.ts';
 import { createIndexesPart } from './published-indexes/part.ts';
 import { placeInRoot, subscribedContent } from './published-indexes/subscriber/content.ts';
 import { openSubscribedBands } from './published-indexes/subscriber/installed.ts';
@@ -123,7 +125,7 @@ export async function createGateway(config: Config, deps: GatewayDeps): Promise<
   const takesPayments = config.ENABLE_RATE_LIMITER && config.EGRESS_PAYMENTS;
   const payee = takesPayments ? await deps.egressPayee?.() : undefined;
   const sql = await openDatabase({
-    databaseUrl: config.DATABASE_URL,
+    ...databaseSettings(config, 'gateway'),
     dataDir: config.DATA_DIR,
     name: 'gateway',
     migrations: gatewayMigrations,
@@ -178,7 +180,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
     ],
-    isShared: sharePort || config.DATABASE_URL !== undefined,
+    isShared: sharePort || databaseSettings(config, 'gateway').databaseUrl !== undefined,
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
@@ -266,6 +268,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     cors: { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], exposeHeaders: ['*'] },
   });
   server.mount(async (app) => {
+    if (config.DATABASE_READ_URLS.length > 0) addReadScopes(app, readsIndex(config));
     answerErrorsAsText(app);
     for (const part of parts) await part.routes?.(app);
     answerOtherMethods(app);
@@ -282,6 +285,16 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     followers,
     writers,
     takeIn: taking,
+  };
+}
+
+/** Readers of the chain and of content, whom a standby may answer. Operators and followers of events see what is so now. */
+function readsIndex(config: Config): (request: Request) => boolean {
+  const current = gatewayPrefixes(config.GW_ALIAS_PREFIXES).map((prefix) => `${prefix}/`);
+  return ({ method, url, headers }) => {
+    if (method === 'POST') return /^\/graphql(?:\?|$)/.test(url);
+    if (method !== 'GET' && method !== 'HEAD') return false;
+    return headers.upgrade === undefined && !current.some((prefix) => url.startsWith(prefix));
   };
 }
 

@@ -249,6 +249,7 @@ function breakable(sql: Sql, outside: Outside): Sql {
       return sql.transaction(work);
     },
     stream: (statement, ...values) => sql.stream(statement, ...values),
+    visible: () => sql.visible(),
     close: () => sql.close(),
   };
 }

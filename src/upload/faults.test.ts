@@ -77,6 +77,7 @@ test('a database that is away is 503, and nothing is acknowledged', async () => 
         get: (statement, ...values) => sql.get(statement, ...values),
         run: (statement, ...values) => sql.run(statement, ...values),
         stream: (statement, ...values) => sql.stream(statement, ...values),
+        visible: () => sql.visible(),
         close: () => sql.close(),
         transaction: (work) =>
           away ? Promise.reject(new DatabaseUnavailable('away')) : sql.transaction(work),

@@ -14,7 +14,7 @@ import {
 import { readSubscriptions } from '../../gateway/published-indexes/subscriber/subscriptions.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { createLogger } from '../../kernel/log.ts';
-import { openDatabase } from '../../storage/sql/open.ts';
+import { databaseSettings, openDatabase } from '../../storage/sql/open.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { readSigned, storedDocument, verifyIndexes } from './index-verify.ts';
@@ -79,7 +79,7 @@ interface BuildChoices {
 
 async function build(config: Config, { from, to, allowFewer, json }: BuildChoices): Promise<number> {
   const sql = await openDatabase({
-    databaseUrl: config.DATABASE_URL,
+    ...databaseSettings(config, 'gateway'),
     dataDir: config.DATA_DIR,
     name: 'gateway',
     migrations: gatewayMigrations,

@@ -162,10 +162,12 @@ export function createLocalControl(config: Config, local: LocalStack): LocalCont
   };
 }
 
+const databaseVariables = ['DATABASE_URL', 'DATABASE_URL_LEDGER', 'DATABASE_URL_GATEWAY'] as const;
+
 /** All of the state is in the folder, or none of it is touched. */
 function insistOnWholeState(config: Config): void {
   const elsewhere = [
-    ...(config.DATABASE_URL === undefined ? [] : ['DATABASE_URL']),
+    ...databaseVariables.filter((name) => config[name] !== undefined),
     ...(config.BLOB_STORE_URL === undefined ? [] : ['BLOB_STORE_URL']),
     ...(config.ARWEAVE_NODE_URLS.length === 0 ? [] : ['ARWEAVE_NODE_URLS']),
     ...(config.SOLANA_RPC_URL.length === 0 ? [] : ['SOLANA_RPC_URL']),

@@ -8,8 +8,10 @@ import {
   secret,
   text,
   url,
+  type Variable,
   worldNames,
 } from '../kinds.ts';
+import { postgresHosts } from '../postgres-url.ts';
 
 export const general = {
   WORLD: oneOf(worldNames, {
@@ -45,10 +47,25 @@ export const general = {
     default: undefined,
   }),
   TLS_KEY_FILE: text({ meaning: 'Private key of TLS_CERTIFICATE_FILE, as PEM', default: undefined }),
-  DATABASE_URL: secretUrl(
-    'PostgreSQL to share between processes; without it SQLite files in DATA_DIR are used',
-    ['postgres', 'postgresql'],
+  DATABASE_URL: postgresUrl(
+    'PostgreSQL to share between processes; without it SQLite files in DATA_DIR are used. Of several hosts (`postgres://user@one,two/name`) the primary is found and found again. `?pool_size=` is how many connections a process has to each schema, 8 unless said',
   ),
+  DATABASE_URL_LEDGER: postgresUrl(
+    'PostgreSQL of the schema `ledger` (money, uploads, names), where that has a server of its own',
+  ),
+  DATABASE_URL_GATEWAY: postgresUrl(
+    'PostgreSQL of the schema `gateway` (the index), where that has a server of its own',
+  ),
+  DATABASE_READ_URLS: postgresUrls(
+    "Standbys of the gateway's PostgreSQL, each with an address of its own, separated by commas: readers of the index are answered from them. The same for every process",
+  ),
+  DATABASE_READ_MAX_STALENESS_MS: milliseconds({
+    meaning:
+      'A standby that lacks something older than this is not read from: the primary answers. So long a write waits at most until readers everywhere see it',
+    default: 1_000,
+    min: 50,
+    max: 60_000,
+  }),
   BLOB_STORE_URL: secretUrl(
     'S3-compatible store, `s3://key:secret@host:port/bucket` (`s3s://` over TLS); without it blobs are files in DATA_DIR',
     ['s3', 's3s'],
@@ -90,6 +107,35 @@ function secretUrl(meaning: string, protocols: readonly string[]) {
   const parsed = url({ meaning, default: undefined, protocols });
   return { ...secret({ meaning }), kind: 'url', parse: parsed.parse };
 }
+
+function postgresUrl(meaning: string) {
+  const parse = (value: string) => {
+    postgresHosts(value);
+    return value.replace(/\/+$/, '');
+  };
+  return { ...secret({ meaning }), kind: 'url', parse };
+}
+
+function postgresUrls(meaning: string): Variable<readonly string[]> {
+  const { secretsIn, ...hidden } = secret({ meaning });
+  const parse = (value: string) => splitUrls(value).flatMap(postgresHosts);
+  return {
+    ...hidden,
+    kind: 'comma-separated urls',
+    secretsIn: (value) => [value, ...splitUrls(value)].flatMap(secretsIn),
+    inWorlds: {},
+    parse,
+    fallback: [],
+    write: (value) => value.join(','),
+  };
+}
+
+/** At commas before an address: those inside one separate its hosts. */
+const splitUrls = (value: string): string[] =>
+  value
+    .split(/,(?=\s*postgres(?:ql)?:\/\/)/)
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
 
 export const ports = {
   PORT: port({ meaning: 'Router', default: 3000 }),

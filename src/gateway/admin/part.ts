@@ -6,6 +6,7 @@ import type { Figures } from '../../kernel/admin/routes/state.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { type App, mount } from '../../kernel/http/server.ts';
 import type { Part } from '../../kernel/part.ts';
+import { databaseSettings } from '../../storage/sql/open.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import type { NameChanges } from '../content/names/changes.ts';
@@ -83,7 +84,11 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   const followers = new Followers();
   const growing = scheduledDataset(config);
   const pruning = new Pruning(index, log, (range) => heightsNeeded(exportFolder(config), range, growing));
-  const exporter = new Exporter({ databaseUrl: config.DATABASE_URL, dataDir: config.DATA_DIR, log });
+  const exporter = new Exporter({
+    databaseUrl: databaseSettings(config, 'gateway').databaseUrl,
+    dataDir: config.DATA_DIR,
+    log,
+  });
   const pruneJob = new SharedJob(index.sql, 'prune', log);
   const exports = new Exports({
     exporter,

@@ -225,6 +225,7 @@ forEachEngine((engine, open) => {
         ...counting(sql),
         transaction: (work) => sql.transaction((tx) => work(counting(tx))),
         stream: (text, ...values) => sql.stream(text, ...values),
+        visible: () => sql.visible(),
         close: () => sql.close(),
       };
     };
@@ -253,7 +254,8 @@ forEachEngine((engine, open) => {
         for (const table of ['places', 'fresh_places']) await sql.run(`VACUUM FULL ${table}`);
         const row = await sql.get<{ n: number }>(
           `SELECT CAST(sum(pg_total_relation_size(oid)) AS BIGINT) AS n FROM pg_class
-           WHERE oid IN ('places'::regclass, 'fresh_places'::regclass, 'place_counts'::regclass)`,
+           WHERE oid IN (SELECT tableoid FROM places UNION SELECT tableoid FROM fresh_places
+             UNION SELECT tableoid FROM place_counts)`,
         );
         return row?.n ?? 0;
       }

@@ -120,6 +120,7 @@ forEachEngine((engine, open) => {
         run: (text, ...values) => sql.run(text, ...values),
         transaction: (work) => sql.transaction(work),
         stream: (text, ...values) => sql.stream(text, ...values),
+        visible: () => sql.visible(),
         close: () => sql.close(),
       };
       const page = await new Search(counting).page({
@@ -274,7 +275,7 @@ forEachEngine((engine, open) => {
       );
       await index.writer.prepare(entries);
       const row = await index.sql.get<{ counted: number }>(
-        "SELECT reltuples::bigint AS counted FROM pg_class WHERE oid = 'terms'::regclass",
+        'SELECT reltuples::bigint AS counted FROM pg_class WHERE oid = (SELECT tableoid FROM terms LIMIT 1)',
       );
       assert.ok((row?.counted ?? 0) >= 1_000, `${row?.counted} were counted`);
     });

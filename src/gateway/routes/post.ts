@@ -65,6 +65,8 @@ export function postRoutes(app: App, deps: ChainReadsDeps): void {
           await takeIn(deps, json).catch((error: unknown) => {
             log.warn({ err: error }, 'a posted transaction could not be indexed');
           });
+          // Whoever posted it and looks for it finds it, whichever gateway answers.
+          await deps.index.sql.visible();
         }
         return relay(reply, answer, 0);
       },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StartupError } from '../../kernel/errors.ts';
 import { statementsFor } from './migrations.ts';
-import type { Migration } from './sql.ts';
+import { type Migration, UniqueViolation } from './sql.ts';
 import { forEachEngine } from './testing.ts';
 
 const first: Migration = { id: 'a-001', up: 'CREATE TABLE a (n BIGINT);' };
@@ -50,6 +50,48 @@ forEachEngine((_engine, open) => {
   it('refuses to start on a database of a newer version', async () => {
     await open([first, second], 'shared');
     await assert.rejects(open([first], 'shared'), StartupError);
+  });
+
+  it('starts on a database of a newer version that only added to it, and on no other', async () => {
+    const added: Migration = { ...second, expands: true };
+    const sql = await open([first, added], 'shared');
+    await (await open([first], 'shared')).run('INSERT INTO a VALUES (1)');
+    assert.deepEqual(await sql.all('SELECT a.n AS one, b.n AS two FROM a JOIN b ON true'), [
+      { one: 1, two: 7 },
+    ]);
+    await open([first, added, { id: 'a-003', up: 'DROP TABLE b;' }], 'shared');
+    await assert.rejects(open([first], 'shared'), /"a-003", which this version does not know/);
+  });
+
+  it('opens what an earlier version left, which marked nothing', async () => {
+    const sql = await open([first, second], 'shared');
+    await sql.run('ALTER TABLE schema_migrations DROP COLUMN expands');
+    await open([first, second], 'shared');
+    await assert.rejects(open([first], 'shared'), StartupError);
+    const further = await open(
+      [first, second, { id: 'a-003', up: 'CREATE TABLE c (n BIGINT);', expands: true }],
+      'shared',
+    );
+    assert.deepEqual(await further.all('SELECT id, expands FROM schema_migrations WHERE expands = 1'), [
+      { id: 'a-003', expands: 1 },
+    ]);
+    await open([first, second], 'shared');
+  });
+
+  it('makes indexes that others need not wait for, and nothing beside them', async () => {
+    const index = {
+      id: 'a-002',
+      up: 'CREATE INDEX CONCURRENTLY a_n ON a (n);\nCREATE UNIQUE INDEX CONCURRENTLY a_m ON a (n)',
+    };
+    const sql = await open([first, index], 'shared');
+    await sql.run('INSERT INTO a VALUES (1)');
+    await assert.rejects(sql.run('INSERT INTO a VALUES (1)'), UniqueViolation);
+    const mixed = { id: 'a-003', up: 'CREATE INDEX CONCURRENTLY a_o ON a (n);\nINSERT INTO a VALUES (2);' };
+    await assert.rejects(
+      open([first, index, mixed], 'shared'),
+      /makes indexes concurrently and something else/,
+    );
+    assert.deepEqual(await sql.all('SELECT n FROM a'), [{ n: 1 }]);
   });
 
   it('undoes a migration that fails half way', async () => {

@@ -1,5 +1,6 @@
 /** Opens a database of the program: a SQLite file of its own, or a schema of the shared PostgreSQL. */
 import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { DatabaseUnavailable, type Migration, type Sql, type StorageLog } from './sql.ts';
 import type { SqliteOptions } from './sqlite/database.ts';
@@ -8,6 +9,12 @@ import { openSqlite } from './sqlite/open.ts';
 export interface DatabaseOptions {
   /** `postgres://…`, with `?pool_size=` for other than 8 connections; undefined for SQLite. */
   readonly databaseUrl: string | undefined;
+  /** The variable that the address comes from, for messages; DATABASE_URL unless given. */
+  readonly urlVariable?: string;
+  /** Standbys of it that read scopes are answered from (`read-scope.ts`), */
+  readonly readUrls?: readonly string[];
+  /** as long as they lack nothing that is older than this. */
+  readonly maxStalenessMs?: number;
   readonly dataDir: string;
   /** Names the file (`<dataDir>/<name>.db`) or the PostgreSQL schema. */
   readonly name: string;
@@ -21,19 +28,44 @@ export interface DatabaseOptions {
   readonly byIndexOnly?: boolean;
 }
 
+/** The variable that gives a database a server of its own. */
+const ownServer = { ledger: 'DATABASE_URL_LEDGER', gateway: 'DATABASE_URL_GATEWAY' } as const;
+
+type DatabaseConfig = Pick<Config, 'DATABASE_URL'> &
+  Partial<
+    Pick<
+      Config,
+      (typeof ownServer)[keyof typeof ownServer] | 'DATABASE_READ_URLS' | 'DATABASE_READ_MAX_STALENESS_MS'
+    >
+  >;
+
+/** Where a database is, as configured: on a server of its own, or on the one of all. */
+export function databaseSettings(config: DatabaseConfig, name: keyof typeof ownServer) {
+  const urlVariable = config[ownServer[name]] === undefined ? 'DATABASE_URL' : ownServer[name];
+  const { DATABASE_READ_URLS: readUrls, DATABASE_READ_MAX_STALENESS_MS: maxStalenessMs } = config;
+  return {
+    databaseUrl: config[urlVariable],
+    urlVariable,
+    // Whoever decides about money reads what is so now.
+    ...(name !== 'ledger' && { ...(readUrls && { readUrls }), ...(maxStalenessMs && { maxStalenessMs }) }),
+  };
+}
+
 /** Throws a `StartupError` when there is no such database to open: a person has to see to it. */
 export async function openDatabase(options: DatabaseOptions): Promise<Sql> {
   const { databaseUrl, dataDir, name, migrations, log, byIndexOnly = false } = options;
+  const { urlVariable = 'DATABASE_URL', readUrls, maxStalenessMs } = options;
   if (!/^[a-z][a-z0-9_-]{0,47}$/.test(name)) throw new Error(`"${name}" cannot name a database`);
   if (databaseUrl === undefined) return openSqliteFile(join(dataDir, `${name}.db`), migrations);
   const { isRefusal } = await import('./postgres/errors.ts');
   const { openPostgres } = await import('./postgres/open.ts');
   try {
-    const schema = { url: databaseUrl, schema: name, migrations };
-    return await openPostgres({ ...schema, byIndexOnly, ...(log && { log }) });
+    const schema = { url: databaseUrl, schema: name, migrations, byIndexOnly };
+    const reading = { ...(readUrls && { readUrls }), ...(maxStalenessMs && { maxStalenessMs }) };
+    return await openPostgres({ ...schema, ...reading, ...(log && { log }) });
   } catch (error) {
     if (error instanceof DatabaseUnavailable || isRefusal(error)) {
-      throw new StartupError(`DATABASE_URL: ${error.message}`, { cause: error });
+      throw new StartupError(`${urlVariable}: ${error.message}`, { cause: error });
     }
     throw error;
   }

@@ -35,17 +35,25 @@ export interface Sql extends SqlExecutor {
    * has no effect outside the database. A statement that fails fails the transaction, even when the work
    * catches the error: write `ON CONFLICT` where a conflict is no failure.
    *
+   * Where the answer to a commit is lost, the database is asked what became of it; where that cannot be known,
+   * `OutcomeUnknown` is thrown. A single `run` whose connection is lost may have happened as well.
+   *
    * SQLite runs transactions one after the other. PostgreSQL runs them side by side at READ COMMITTED: end a
    * SELECT on whose rows a later change depends with `forUpdate`.
    */
   transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T>;
   /** The rows of a query one at a time, all of one moment, without holding them all in memory. */
   stream<T = Row>(statement: string, ...values: SqlValue[]): AsyncIterable<T>;
+  /** Resolves when whoever reads from now on, in whichever process, sees what was committed before: see `read-scope.ts`. */
+  visible(): Promise<void>;
   /** Answers what was accepted, then lets go of the database. Later calls throw `DatabaseUnavailable`. */
   close(): Promise<void>;
 }
 
-/** One step of a schema. Applied once, in order of the list, each in a transaction of its own. */
+/**
+ * One step of a schema. Applied once, in order of the list, each in a transaction of its own; one that makes indexes with
+ * `CREATE INDEX CONCURRENTLY` has nothing else in it and runs outside of any.
+ */
 export interface Migration {
   /** Unique within the database, for example `credits-001-accounts`. */
   readonly id: string;
@@ -56,6 +64,11 @@ export interface Migration {
    * keep the rows in the tree of the primary key (`WITHOUT ROWID`).
    */
   readonly up: string;
+  /**
+   * The release before this one works on the schema after it: the step adds tables, indexes, or columns that may be left
+   * out. Then both releases can run side by side, and one can go back. What takes something away comes a release later.
+   */
+  readonly expands?: true;
 }
 
 /** What storage tells the operator; a pino logger is one. */
@@ -70,7 +83,12 @@ export class UniqueViolation extends Error {
 
 /** Thrown when the database cannot be reached or is shutting down: the caller may try again later. */
 export class DatabaseUnavailable extends Error {
-  override readonly name = 'DatabaseUnavailable';
+  override readonly name: string = 'DatabaseUnavailable';
+}
+
+/** Thrown when a commit may or may not have happened: whoever tries again does so under the same id. */
+export class OutcomeUnknown extends DatabaseUnavailable {
+  override readonly name: string = 'OutcomeUnknown';
 }
 
 /** Text that the engine cannot hold, such as PostgreSQL a NUL: it is nowhere, and cannot be put anywhere. */

@@ -18,6 +18,15 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && retryable.has(error.code);
 }
 
+/** The server is gone, or is there and takes no writes: the primary may be another host by now. */
+export function isNotPrimary(error: unknown): boolean {
+  if (!(error instanceof DatabaseUnavailable)) return false;
+  const { cause } = error;
+  // A statement that took too long, or a server without room, is still the one to ask.
+  if (!(cause instanceof DatabaseError)) return true;
+  return cause.severity === 'FATAL' || /^(?:08|57P|58|25006)/.test(cause.code ?? '');
+}
+
 /** The server is there but refuses our login, or has no such database. */
 export function isRefusal(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && /^(?:28|3D)/.test(error.code ?? '');
@@ -25,11 +34,14 @@ export function isRefusal(error: unknown): error is DatabaseError {
 
 /** Of an error that the client library threw; a work's own errors do not come here. */
 export function translated(error: unknown): unknown {
+  if (error instanceof DatabaseUnavailable) return error;
   if (error instanceof DatabaseError) {
     const code = error.code ?? '';
     if (code === uniqueViolation) return new UniqueViolation(error.message, { cause: error });
     if (code === notInRepertoire) return new UnstorableText(error.message, { cause: error });
-    if (unavailable.test(code)) return new DatabaseUnavailable(error.message, { cause: error });
+    // What is fatal ends the connection; poolers tell so of a server that they lost, under a code of their own.
+    const isEnd = error.severity === 'FATAL' && !isRefusal(error);
+    if (isEnd || unavailable.test(code)) return new DatabaseUnavailable(error.message, { cause: error });
     return error;
   }
   if (error instanceof Error && isNetworkFailure(error)) {

@@ -94,6 +94,10 @@ export class SqliteDatabase implements Sql {
     }
   }
 
+  async visible(): Promise<void> {
+    // Whoever reads the file sees what was committed.
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -6,6 +6,8 @@ import { createPrivateFile, privateFolderMode, tightenFile } from '../../../kern
 import {
   type AppliedMigration,
   appliedRow,
+  concurrentIndexes,
+  migrationColumns,
   migrationsTable,
   outstanding,
   statementsFor,
@@ -59,12 +61,26 @@ function migrate(path: string, connection: SqliteConnection, migrations: readonl
     connection.execute('BEGIN IMMEDIATE');
     try {
       connection.execute(migrationsTable);
-      const applied = connection.all<AppliedMigration>('SELECT id, checksum FROM schema_migrations', []);
+      if (
+        connection.all(
+          `SELECT 1 AS one FROM pragma_table_info('schema_migrations') WHERE name = 'expands'`,
+          [],
+        ).length === 0
+      ) {
+        // The table of an earlier release.
+        connection.execute('ALTER TABLE schema_migrations ADD COLUMN expands BIGINT');
+      }
+      const applied = connection.all<AppliedMigration>(
+        'SELECT id, checksum, expands FROM schema_migrations',
+        [],
+      );
       const migration = outstanding(path, migrations, applied)[0];
       if (migration !== undefined) {
+        // Refused as PostgreSQL would refuse it.
+        concurrentIndexes(migration);
         connection.execute(statementsFor('sqlite', migration));
         const row = appliedRow(migration);
-        connection.run('INSERT INTO schema_migrations (id, checksum, applied_at) VALUES (?, ?, ?)', row);
+        connection.run(`INSERT INTO schema_migrations (${migrationColumns}) VALUES (?, ?, ?, ?)`, row);
       }
       connection.execute('COMMIT');
       if (migration === undefined) return;
