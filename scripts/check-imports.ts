@@ -91,6 +91,7 @@ export const floors: Record<string, string[][]> = {
   gateway: [
     ['errors.ts', 'held-bytes.ts', 'paths.ts', 'meter.ts'],
     ['chain-index'],
+    ['history'],
     ['filters', 'chain'],
     ['unbundle'],
     ['import'],

@@ -112,6 +112,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Build, publish, list and verify the index files of a gateway',
     load: async () => (await import('./commands/index-command.ts')).index,
   },
+  history: {
+    summary: 'The history of the index in ClickHouse: statements that make its tables, and how far it is',
+    load: async () => (await import('./commands/history.ts')).history,
+  },
   admin: {
     summary: 'Run a gateway: block content and names, queue bundles, export, prune, see its state',
     load: async () => (await import('./commands/admin.ts')).admin,

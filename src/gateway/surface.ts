@@ -16,7 +16,7 @@ import { createScrubMetrics } from '../storage/scrub.ts';
 import { databaseSettings, openDatabase } from '../storage/sql/open.ts';
 import { addReadScopes } from '../storage/sql/read-scope.ts';
 import type { Sql } from '../storage/sql/sql.ts';
-import { createAdminPart } from './admin/part.ts';
+import { type AdminPart, createAdminPart } from './admin/part.ts';
 import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
 import { CompletenessReader } from './chain-index/completeness.ts';
@@ -31,6 +31,7 @@ import { readFilters } from './filters/configured.ts';
 import { canonicalFilter, type Filters } from './filters/filter.ts';
 import { compileFilter } from './filters/match.ts';
 import { createGraphqlPart } from './graphql/part.ts';
+import { createHistoryPart } from './history/part.ts';
 import { createSignaturePart } from './httpsig/part.ts';
 import { OnDemandImport } from './import/on-demand.ts';
 import { forgetOtherChain } from './import/other-chain.ts';
@@ -150,7 +151,19 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const { log, sharePort = false } = deps;
   const fork = deps.fork?.chain;
   const metrics = new Metrics();
-  const index: SqlGatewayIndex = new SqlGatewayIndex(sql, undefined, () => events.feed.wake());
+  const moved = createHistoryPart({
+    ...{ config, sql, log, metrics },
+    onMoved() {
+      index.prunes += 1;
+    },
+    leftOut: async (range) => (await admin.neededByExports(range)).leftOut,
+  });
+  const index: SqlGatewayIndex = new SqlGatewayIndex(
+    sql,
+    undefined,
+    () => events.feed.wake(),
+    moved?.history,
+  );
   const events = createEvents({ config, sql, source: chainSource(index), log, metrics });
   const nodes = new NodePool({
     urls: deps.nodeUrls,
@@ -189,7 +202,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
   const meterPart = createMeterPart({ ...common, sql, payee });
   const { meter } = meterPart;
   const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
-  const admin = createAdminPart({
+  const admin: AdminPart = createAdminPart({
     ...common,
     queue,
     onDemand,
@@ -241,6 +254,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     createEventRoutes({ config, events }),
     createGraphqlPart({ ...common, meter, completeness, fork, events }),
     writers,
+    ...(moved === undefined ? [] : [moved.part]),
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
     contentPart,

@@ -1,4 +1,4 @@
-import { boolean, integer, list, milliseconds, text } from '../kinds.ts';
+import { boolean, integer, list, milliseconds, secret, text, url } from '../kinds.ts';
 
 /** The gateway: what it follows, what it unbundles and indexes, how it shows itself. */
 export const gateway = {
@@ -73,6 +73,38 @@ export const gateway = {
   GW_ALIAS_PREFIXES: list({
     meaning: 'First path segments under which the routes of /gw also answer',
     default: ['ar-io'],
+  }),
+  INDEX_HISTORY_URL: url({
+    meaning:
+      'ClickHouse database that stable data items are moved to, as http://user@host:8123/database; without it everything stays in the SQL database',
+    default: undefined,
+  }),
+  INDEX_HISTORY_PASSWORD: secret({ meaning: 'Password for INDEX_HISTORY_URL' }),
+  INDEX_HISTORY_CLUSTER: text({
+    meaning:
+      "Cluster of ClickHouse's configuration over whose shards the history is spread; empty = one server",
+    default: '',
+  }),
+  INDEX_HISTORY_REPLICA_PATH: text({
+    meaning:
+      'Path in ZooKeeper or Keeper under which replicas of the history find each other; empty = not replicated',
+    default: '',
+  }),
+  INDEX_HISTORY_AFTER_SECONDS: integer({
+    meaning:
+      'How long after it was indexed a data item stays in the SQL database before it is moved to the history',
+    default: 86_400,
+  }),
+  INDEX_HISTORY_BATCH: integer({
+    meaning: 'Data items that are moved to the history at once',
+    default: 16_384,
+    min: 128,
+    max: 131_072,
+  }),
+  INDEX_HISTORY_TIMEOUT_MS: milliseconds({
+    meaning: 'How long the history may take to answer a question',
+    default: 10_000,
+    min: 100,
   }),
   HEALTHCHECK_STRICT: boolean({
     meaning:

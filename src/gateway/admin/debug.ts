@@ -4,6 +4,7 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
 import { CHAIN_TERM, EVERY_TERM, INGESTED_TERM, termKinds } from '../chain-index/terms.ts';
+import { readExtent } from '../history/extent.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
 import type { StorageHealth } from './health.ts';
 import type { LiveBlocklist } from './moderation/live-blocklist.ts';
@@ -164,7 +165,7 @@ async function transactionFigures(sql: Sql, stableHeight: number) {
     stable: await inTerm(CHAIN_TERM, 0, unstable),
     fresh: await inTerm(CHAIN_TERM, unstable, PENDING_POS),
     missing: await countOf(sql, 'SELECT count(*) AS n FROM missing_transactions'),
-    items: records - ofChain,
+    items: records - ofChain + (await readExtent(sql)).items,
   };
 }
 

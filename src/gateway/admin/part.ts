@@ -12,7 +12,8 @@ import type { GatewayContext } from '../chain/context.ts';
 import type { NameChanges } from '../content/names/changes.ts';
 import { Exporter } from '../export/exporter.ts';
 import { resolveOutput } from '../export/folder.ts';
-import { type GrowingDataset, heightsNeeded } from '../export/needed.ts';
+import type { Heights } from '../export/grid.ts';
+import { type GrowingDataset, heightsNeeded, type NeededHeights } from '../export/needed.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
@@ -58,6 +59,8 @@ export interface AdminPart extends Part {
   readonly blocklist: LiveBlocklist;
   /** Who else obeys the list. */
   readonly followers: Followers;
+  /** Which of these heights exports still need in the database. */
+  neededByExports(range: Heights): Promise<NeededHeights>;
 }
 
 export function createAdminPart(deps: AdminDeps): AdminPart {
@@ -83,7 +86,8 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
   const blocklist = new LiveBlocklist(live);
   const followers = new Followers();
   const growing = scheduledDataset(config);
-  const pruning = new Pruning(index, log, (range) => heightsNeeded(exportFolder(config), range, growing));
+  const neededByExports = (range: Heights) => heightsNeeded(exportFolder(config), range, growing);
+  const pruning = new Pruning(index, log, neededByExports);
   const exporter = new Exporter({
     databaseUrl: databaseSettings(config, 'gateway').databaseUrl,
     dataDir: config.DATA_DIR,
@@ -143,6 +147,7 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     name: 'admin',
     blocklist,
     followers,
+    neededByExports,
     routes: (app) => mount(app, admin.routes, gatewayPrefixes(config.GW_ALIAS_PREFIXES)),
     adminRoutes,
     drain: admin.drain,

@@ -1,6 +1,6 @@
 /** Taking records out of the index, a batch at a time. */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { DATA_ITEM, PENDING_POS, tieOf } from './order.ts';
+import { DATA_ITEM, MAX_HEIGHT, PENDING_POS, tieOf } from './order.ts';
 import { countByParent, type KeptItem, keepPlaces } from './places.ts';
 import { postingColumns, type StoredRecord, storedColumns, WRITE_BATCH } from './posting-changes.ts';
 import { postedTerms, type Selected, unpackTerms } from './records.ts';
@@ -49,6 +49,10 @@ type PrunableRecord = PlacedRecord & KeptItem & { readonly height: number };
 
 interface StablePage {
   readonly items: readonly PrunableRecord[];
+  /** Where this page ends; undefined where it is empty. */
+  readonly last: Cursor | undefined;
+  /** Of the first item that is above the highest height, or in no block yet. */
+  readonly waiting: Cursor | undefined;
   /** Where the next page begins; undefined at the end. */
   readonly next: Cursor | undefined;
   readonly looked: number;
@@ -84,6 +88,11 @@ export async function stableItems(
     page.map(({ record }) => record),
   );
   const items = stored.flatMap((row) => prunable(row, range) ?? []);
+  const waiting = new Set(
+    stored
+      .filter(({ kind, height }) => kind === DATA_ITEM && (height === null || height > range.maxHeight))
+      .map(({ record }) => record),
+  );
   const bundles = await selectIn<{ id: Buffer }>(
     sql,
     'SELECT id FROM bundles WHERE id IN ({in})',
@@ -99,12 +108,14 @@ export async function stableItems(
   const there = new Set(parents.map(({ record }) => record));
   return {
     items: items.filter(({ id, parent }) => there.has(parent) && !kept.has(id.toString('latin1'))),
+    last: page.at(-1),
+    waiting: page.find(({ record }) => waiting.has(record)),
     next: page.length < limit ? undefined : page.at(-1),
     looked: page.length,
   };
 }
 
-function prunable(row: PlacedRecord, range: StableRange): PrunableRecord | undefined {
+function prunable(row: PlacedRecord, range: Omit<StableRange, 'indexedBefore'>): PrunableRecord | undefined {
   const { kind, height, parent, item_offset, data_offset } = row;
   if (kind !== DATA_ITEM || parent === null || item_offset === null || data_offset === null) return undefined;
   if (height === null || height < range.minHeight || height > range.maxHeight) return undefined;
@@ -127,7 +138,7 @@ export async function pruneStableItems(
   range: StableRange,
   after: Cursor,
   now: number,
-): Promise<Omit<StablePage, 'items'> & { readonly pruned: number }> {
+): Promise<Omit<StablePage, 'items' | 'last' | 'waiting'> & { readonly pruned: number }> {
   return sql.transaction(async (tx) => {
     const { items, next, looked } = await stableItems(tx, range, after, WRITE_BATCH);
     await keepPlaces(tx, items);
@@ -145,6 +156,19 @@ export async function pruneStableItems(
     }
     return { next, looked, pruned: items.length };
   });
+}
+
+/** Removes items that the history has and keeps their places; answers how many were there. In a transaction of the mover. */
+export async function removeMoved(tx: SqlExecutor, records: readonly number[]): Promise<number> {
+  const stored = await selectIn<PlacedRecord>(
+    tx,
+    `SELECT ${placedColumns} FROM records WHERE record IN ({in}) ${tx.forUpdate === '' ? '' : `ORDER BY id ${tx.forUpdate}`}`,
+    records,
+  );
+  const items = stored.flatMap((row) => prunable(row, { minHeight: 0, maxHeight: MAX_HEIGHT }) ?? []);
+  await keepPlaces(tx, items);
+  await remove(tx, items);
+  return items.length;
 }
 
 async function remove(tx: SqlExecutor, stored: readonly StoredRecord[]): Promise<void> {

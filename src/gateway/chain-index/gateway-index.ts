@@ -45,6 +45,8 @@ export interface Located {
    * signature, target, anchor, tags) is not known here and stands empty.
    */
   readonly isPruned?: true;
+  /** The record was moved to the history, where its hash is not noted. */
+  readonly isMoved?: true;
   /** Base64url SHA-256 of the owner's public key. */
   readonly ownerAddress: string;
   readonly signatureType: number;

@@ -218,4 +218,41 @@ CREATE TABLE final_cursor (
 INSERT INTO final_cursor (pos, tie, record)
 SELECT (coalesce(max(value), -1) + 1) * 262144, -1, -1 FROM chain_state WHERE name = 'stable_height' AND value >= 0;`,
   },
+  {
+    // The ledger of what is moved to the history (`gateway/history/`). One row tells how far it reaches, how many batches it
+    // has, and up to where the index was looked through for what may be moved.
+    id: 'gateway-006-history',
+    up: `
+CREATE TABLE history_batches (
+  batch BIGINT PRIMARY KEY,
+  state TEXT NOT NULL,
+  items BIGINT NOT NULL,
+  records BYTES NOT NULL,
+  digest BYTES,
+  pruned BIGINT NOT NULL,
+  pruned_pos BIGINT NOT NULL,
+  pruned_tie BIGINT NOT NULL,
+  first_height BIGINT NOT NULL,
+  last_height BIGINT NOT NULL,
+  made_at BIGINT NOT NULL
+);
+CREATE INDEX history_batches_open ON history_batches (batch) WHERE state <> 'moved';
+CREATE INDEX history_batches_height ON history_batches (last_height);
+CREATE TABLE history_extent (
+  name TEXT NOT NULL,
+  batches BIGINT NOT NULL,
+  items BIGINT NOT NULL,
+  first_pos BIGINT NOT NULL,
+  last_pos BIGINT NOT NULL,
+  first_ingested BIGINT NOT NULL,
+  last_ingested BIGINT NOT NULL,
+  walked_pos BIGINT NOT NULL,
+  walked_tie BIGINT NOT NULL,
+  walked_record BIGINT NOT NULL,
+  walked_from BIGINT NOT NULL
+);
+INSERT INTO history_extent (name, batches, items, first_pos, last_pos, first_ingested, last_ingested,
+  walked_pos, walked_tie, walked_record, walked_from)
+VALUES ('', 0, 0, 9007199254740991, -1, 9007199254740991, -1, -1, -1, -1, 0);`,
+  },
 ];

@@ -37,6 +37,11 @@ export function heightOf(pos: number): number {
   return Math.floor(pos / perBlock);
 }
 
+/** The index in its block of a mined position. */
+export function blockIndexOf(pos: number): number {
+  return Math.floor((pos % perBlock) / 2);
+}
+
 export function tieOf(id: Buffer): number {
   return id.readUIntBE(0, 6);
 }
@@ -45,6 +50,15 @@ export interface OrderKey {
   readonly pos: number;
   readonly tie: number;
   readonly record: number;
+}
+
+/** A key without what only settles a tie. */
+export type PlaceKey = Pick<OrderKey, 'pos' | 'tie'>;
+
+/** A key that a search found. */
+export interface FoundKey extends OrderKey {
+  /** Of an item of the history: its position, whatever the answer is ordered by. */
+  readonly minedAt?: number;
 }
 
 export function compareKeys(a: OrderKey, b: OrderKey): number {

@@ -150,12 +150,11 @@ export async function isPackingDue(sql: Sql): Promise<boolean> {
   return (fresh?.n ?? 0) * freshShare > (packed?.n ?? 0);
 }
 
-/**
- * Moves the next places into their block, in one transaction; answers how many. Only one process at a time: whoever
- * prunes.
- */
+/** Moves the next places into their block, in one transaction; answers how many. */
 export async function packNext(sql: Sql): Promise<number> {
   return sql.transaction(async (tx) => {
+    // A prune and the mover of the history may both be at it.
+    if (tx.forUpdate !== '') await tx.get(`SELECT batches FROM history_extent ${tx.forUpdate}`);
     const lowest = await tx.get<{ id: Buffer }>('SELECT id FROM fresh_places ORDER BY id LIMIT 1');
     if (lowest === undefined) return 0;
     const block = await tx.get<{ first: Buffer; packed: Buffer }>(

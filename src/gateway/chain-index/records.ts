@@ -67,6 +67,8 @@ export interface Prepared {
   readonly owner: number;
   readonly terms: readonly number[];
   readonly tags: Buffer;
+  /** What the history said about the item, and how many batches it had then. */
+  readonly history?: { readonly isThere: boolean; readonly batches: number } | undefined;
 }
 
 /** A row of `records`. */
@@ -145,8 +147,8 @@ export function recordRow(prepared: Prepared, indexedAt: number): SqlValue[] {
     header.denomination,
     header.dataSize,
     header.dataRoot,
-    tagValue(header.tags, 'content-type'),
-    tagValue(header.tags, 'content-encoding'),
+    tagText(header.tags, 'content-type'),
+    tagText(header.tags, 'content-encoding'),
     tags,
     placed?.root ?? null,
     placed?.parent ?? null,
@@ -206,7 +208,7 @@ export function unpackTerms(packed: Buffer): number[] {
 }
 
 /** The value of the first tag with that name in any case, as text without NUL (PostgreSQL keeps none). */
-function tagValue(tags: readonly RawTag[], lowerName: string): string | null {
+export function tagText(tags: readonly RawTag[], lowerName: string): string | null {
   for (const { name, value } of tags) {
     if (
       name.length === lowerName.length &&

@@ -277,6 +277,8 @@ export interface Criteria {
   readonly maxIngested: number | undefined;
   /** Only these records, where given. */
   readonly records: readonly number[] | undefined;
+  /** The same for the history, by id. */
+  readonly ids?: readonly Buffer[] | undefined;
 }
 
 const placeholders = (count: number): string => Array.from({ length: count }, () => '?').join(', ');

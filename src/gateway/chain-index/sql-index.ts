@@ -4,6 +4,7 @@
  */
 import type { Sql } from '../../storage/sql/sql.ts';
 import * as blocks from './blocks.ts';
+import { CombinedSearch } from './combined-search.ts';
 import type {
   BlockSummary,
   ChainTransaction,
@@ -14,10 +15,10 @@ import type {
   Proof,
   StatusInBlock,
 } from './gateway-index.ts';
-import { PENDING_POS, TRANSACTION } from './order.ts';
+import { type History, type HistoryRow, HistoryUnavailable } from './history.ts';
+import { PENDING_POS, TRANSACTION, tieOf } from './order.ts';
 import { findPlaces } from './places.ts';
 import { columnsOf, type Selected } from './records.ts';
-import { Search } from './search.ts';
 import { unpackRawTags, unpackTags } from './tags.ts';
 import { CHAIN_TERM, Terms } from './terms.ts';
 import { IndexWriter } from './writer.ts';
@@ -71,18 +72,21 @@ export class SqlGatewayIndex implements GatewayIndex {
   readonly sql: Sql;
   readonly terms: Terms;
   readonly writer: IndexWriter;
-  readonly search: Search;
+  readonly search: CombinedSearch;
+  /** Where stable items may have been moved to. */
+  readonly history: History | undefined;
   /** Grows with every batch of stable records that this process removes: what is remembered of them is void. */
   prunes = 0;
   #height = -1;
   #stableHeight = -1;
 
   /** `onEvents` is called when something was appended to the event log, before its transaction is over. */
-  constructor(sql: Sql, now?: () => number, onEvents?: () => void) {
+  constructor(sql: Sql, now?: () => number, onEvents?: () => void, history?: History) {
     this.sql = sql;
+    this.history = history;
     this.terms = new Terms(sql);
-    this.writer = new IndexWriter(this.terms, now, onEvents);
-    this.search = new Search(sql);
+    this.writer = new IndexWriter(this.terms, now, onEvents, history);
+    this.search = new CombinedSearch(sql, history);
   }
 
   get height(): number {
@@ -110,7 +114,42 @@ export class SqlGatewayIndex implements GatewayIndex {
     }
     // Also of an item that is announced again: what was read from a bundle counts more.
     const [pruned] = await this.locatePruned(id);
-    return pruned ?? (row && this.#located(id, row));
+    if (pruned === undefined) return row && this.#located(id, row);
+    return (await this.#locateMoved(id)) ?? pruned;
+  }
+
+  /** An item of the history. Where that does not answer, the place of the item says enough to read it. */
+  async #locateMoved(id: Id): Promise<Located | undefined> {
+    const moved = await this.#moved(id);
+    return moved && { ...(await this.#located(id, await this.#withBundles(moved))), isMoved: true };
+  }
+
+  async #moved(id: Id): Promise<HistoryRow | undefined> {
+    try {
+      return (await this.history?.byIds([bytesOf(id)]))?.[0];
+    } catch (error) {
+      if (error instanceof HistoryUnavailable) return undefined;
+      throw error;
+    }
+  }
+
+  /** With what SQL says about the bundles that it is in. */
+  async #withBundles(moved: HistoryRow): Promise<LocatedRow> {
+    const root = await this.sql.get<Pick<LocatedRow, `root_${string}` & keyof LocatedRow>>(
+      `SELECT id AS root_id, data_size AS root_size, data_root AS root_data_root, end_offset AS root_end_offset,
+         verified AS root_verified FROM records WHERE record = ?`,
+      moved.root,
+    );
+    const parent = await this.sql.get<{ id: Buffer }>(
+      'SELECT id FROM records WHERE record = ?',
+      moved.parent,
+    );
+    return {
+      ...{ root_id: null, root_size: null, root_data_root: null, root_end_offset: null, root_verified: null },
+      ...moved,
+      ...root,
+      ...{ hash: null, verified: 0, parent_id: parent?.id ?? null },
+    };
   }
 
   async #located(id: Id, row: LocatedRow): Promise<Located> {
@@ -200,8 +239,26 @@ export class SqlGatewayIndex implements GatewayIndex {
          LEFT JOIN terms o ON o.term = r.owner WHERE r.id = ?`,
       bytesOf(id),
     );
-    if (row === undefined || row.signature === null) return undefined;
+    if (row === undefined) return this.#proofOfMoved(id);
+    if (row.signature === null) return undefined;
     return { signature: base64url(row.signature), owner: base64url(row.key) };
+  }
+
+  async #proofOfMoved(id: Id): Promise<Proof | undefined> {
+    // Whatever was moved has a place.
+    if (this.history === undefined || (await findPlaces(this.sql, bytesOf(id))).length === 0)
+      return undefined;
+    const moved = await this.#moved(id);
+    if (moved === undefined) return undefined;
+    const key = (await this.terms.ownerKeys([moved.owner])).get(moved.owner);
+    try {
+      const signatures = await this.history.signatures([{ pos: moved.pos, tie: tieOf(moved.id) }]);
+      const signature = signatures.get(moved.record);
+      return signature && { signature: base64url(signature), owner: key ?? '' };
+    } catch (error) {
+      if (error instanceof HistoryUnavailable) return undefined;
+      throw error;
+    }
   }
 
   async chainTransaction(id: Id): Promise<ChainTransaction | undefined> {
@@ -278,7 +335,8 @@ export class SqlGatewayIndex implements GatewayIndex {
       verified ? 1 : 0,
     );
     if (changed > 0) return true;
-    return (await this.recordOf(id)) !== undefined;
+    const row = await this.sql.get('SELECT 1 AS one FROM records WHERE id = ?', bytesOf(id));
+    return row !== undefined;
   }
 
   async forgetHash(id: Id): Promise<void> {
@@ -318,11 +376,9 @@ export class SqlGatewayIndex implements GatewayIndex {
 
   /** The record key of an id. */
   async recordOf(id: Id): Promise<number | undefined> {
-    const row = await this.sql.get<{ record: number }>(
-      'SELECT record FROM records WHERE id = ?',
-      bytesOf(id),
-    );
-    return row?.record;
+    const bytes = bytesOf(id);
+    const row = await this.sql.get<{ record: number }>('SELECT record FROM records WHERE id = ?', bytes);
+    return row?.record ?? (await this.history?.byIds([bytes]))?.[0]?.record;
   }
 }
 

@@ -5,7 +5,8 @@
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import { moveBundles } from './bundle-heights.ts';
 import { EventBatch } from './event-batch.ts';
-import { firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
+import { type History, HistoryMoved } from './history.ts';
+import { DATA_ITEM, firstPos, PENDING_POS, TRANSACTION, tieOf } from './order.ts';
 import {
   applyChanges,
   collectChange,
@@ -50,16 +51,19 @@ export class IndexWriter {
   readonly #terms: Terms;
   readonly #now: () => number;
   readonly #onAppend: () => void;
+  readonly #history: History | undefined;
 
   /** `onAppend` is called when events were appended, before their transaction is over. */
   constructor(
     terms: Terms,
     now: () => number = () => Math.floor(Date.now() / 1000),
     onAppend: () => void = () => {},
+    history?: History,
   ) {
     this.#terms = terms;
     this.#now = now;
     this.#onAppend = onAppend;
+    this.#history = history;
   }
 
   /** What one transaction is going to tell. */
@@ -67,21 +71,47 @@ export class IndexWriter {
     return new EventBatch(this.#onAppend);
   }
 
-  /** Interns the terms of entries; done before the transaction that writes them. */
+  /**
+   * Interns the terms of entries, and asks the history for items that it has; done before the transaction that writes
+   * them.
+   */
   async prepare(entries: readonly Entry[]): Promise<Prepared[]> {
     const specs = entries.map((entry) => termSpecs(entry));
     const keys = await this.#terms.intern(specs.flat());
-    return entries.map((entry, index) => prepare(entry, specs[index] ?? [], keys));
+    const prepared = entries.map((entry, index) => prepare(entry, specs[index] ?? [], keys));
+    const items = entries.filter(({ header }) => header.kind === DATA_ITEM).map(({ header }) => header.id);
+    if (this.#history === undefined || items.length === 0) return prepared;
+    const batches = await this.#history.batches();
+    const moved = new Set((await this.#history.byIds(items)).map(({ id }) => id.toString('latin1')));
+    return prepared.map((one) => ({
+      ...one,
+      history: { isThere: moved.has(one.entry.header.id.toString('latin1')), batches },
+    }));
+  }
+
+  /**
+   * Throws where the history got another batch since it was asked: items of it may be gone from here. No other one is
+   * added before the transaction is over.
+   */
+  async #checkBatches(tx: SqlExecutor, batch: readonly Prepared[]): Promise<void> {
+    const asked = batch.flatMap(({ history }) => (history === undefined ? [] : [history.batches]));
+    if (asked.length === 0) return;
+    const lock = tx.forUpdate === '' ? '' : 'FOR SHARE';
+    const row = await tx.get<{ batches: number }>(`SELECT batches FROM history_extent ${lock}`);
+    if (asked.some((batches) => batches !== row?.batches))
+      throw new HistoryMoved('items were moved meanwhile');
   }
 
   /**
    * Writes entries of one batch; ids are distinct. A known record is upgraded where the entry says more: a
    * pending transaction that is mined, an optimistic item that was found in its bundle. An entry that says
-   * less (the same optimistic item again) changes nothing.
+   * less (the same optimistic item again) changes nothing, and neither does an item that was moved to the history.
    */
   async put(tx: SqlExecutor, batch: readonly Prepared[], options: PutOptions = {}): Promise<Written[]> {
     const { events = this.newEvents(), tellsNew = true } = options;
-    const written = await this.#put(tx, batch, events, tellsNew);
+    await this.#checkBatches(tx, batch);
+    const here = batch.filter(({ history }) => history?.isThere !== true);
+    const written = await this.#put(tx, here, events, tellsNew);
     if (options.events === undefined) await events.append(tx);
     return written;
   }

@@ -346,8 +346,9 @@ export class Content implements ByteSource {
         await forgetting.catch((error: unknown) => log.warn({ id, err: error }, 'it is still noted'));
       },
       done: async (hash, proven) => {
-        if (located === undefined || located.isPruned === true) this.#descriptions.rememberHash(id, hash);
-        else {
+        if (located === undefined || located.isPruned === true || located.isMoved === true) {
+          this.#descriptions.rememberHash(id, hash);
+        } else {
           // A database that cannot be written, its disk full too, costs nobody the read.
           const noting = index.noteVerified(id, hash, proven);
           await noting.catch((error: unknown) => log.warn({ id, err: error }, 'a hash could not be noted'));

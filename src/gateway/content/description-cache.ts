@@ -40,10 +40,11 @@ export class DescriptionCache {
     return described;
   }
 
-  /** What the index says; of a pruned record it does not say the hash. */
+  /** What the index says; of a pruned or moved record it does not say the hash. */
   know(described: Described): Described {
     const hash = described.hash ?? this.#hashes.get(described.id);
-    return this.remember(described.located?.isPruned === true ? { ...described, hash } : described);
+    const { isPruned, isMoved } = described.located ?? {};
+    return this.remember(isPruned === true || isMoved === true ? { ...described, hash } : described);
   }
 
   rememberUnavailable(id: string, state: Unavailability): void {

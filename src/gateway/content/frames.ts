@@ -118,7 +118,10 @@ async function recordOf(parts: ServeParts, id: string): Promise<Record<string, u
   const located = await parts.index.locate(id);
   if (located === undefined) return undefined;
   if (located.isPruned === true) return await bundledItemJson(parts.content, located);
-  return itemJson(located, await parts.index.proof(id));
+  const proof = await parts.index.proof(id);
+  // Where the history does not answer any more, the item itself has its signature.
+  if (proof === undefined && located.isMoved === true) return await bundledItemJson(parts.content, located);
+  return itemJson(located, proof);
 }
 
 async function readAll({ content }: ServeParts, described: Described, journey: Journey): Promise<Buffer> {

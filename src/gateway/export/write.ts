@@ -8,6 +8,7 @@ import { syncFolderBlocking } from '../../kernel/files.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { firstPos } from '../chain-index/order.ts';
 import { EVERY_TERM } from '../chain-index/terms.ts';
+import { isMovedFrom } from '../history/ledger.ts';
 import { makeInside } from './folder.ts';
 import { countPartitions, type Grid, type Heights, partitionsOf } from './grid.ts';
 import type { PartitionEntry } from './manifest.ts';
@@ -154,6 +155,11 @@ class ExportRun {
   }
 
   async #writeAnew(partition: Heights, exportedTo: number): Promise<void> {
+    if (await isMovedFrom(this.#sql, partition.from, exportedTo)) {
+      throw new Error(
+        `Items of heights ${partition.from} to ${exportedTo} were moved to the history (INDEX_HISTORY_URL): export them from ClickHouse`,
+      );
+    }
     const all = [this.#blocks, this.#transactions, this.#tags];
     const before = this.progress().rows;
     for (const table of all) table.begin(partition);

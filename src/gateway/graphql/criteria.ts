@@ -77,14 +77,15 @@ export async function criteriaOf(
   if (groups.some((group) => group.length === 0)) return undefined;
 
   let records: number[] | undefined;
+  let ids: Buffer[] | undefined;
   if (isGiven(args.ids)) {
-    const ids = bounded('ids', args.ids, maxIds).flatMap(idBytes);
+    ids = bounded('ids', args.ids, maxIds).flatMap(idBytes);
     const rows = await selectIn<{ record: number }>(
       index.sql,
       'SELECT record FROM records WHERE id IN ({in})',
       ids,
     );
-    if (rows.length === 0) return undefined;
+    if (rows.length === 0 && (index.history === undefined || ids.length === 0)) return undefined;
     records = [...new Set(rows.map((row) => row.record))];
   }
   const [minPos, maxPos] = positions(args.block);
@@ -96,6 +97,7 @@ export async function criteriaOf(
     minIngested: args.ingested_at?.min ?? undefined,
     maxIngested: args.ingested_at?.max ?? undefined,
     records,
+    ids,
   };
 }
 

@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'FORK_UNAVAILABLE'
   | 'GRAPHQL_PARSE_FAILED'
   | 'GRAPHQL_VALIDATION_FAILED'
+  | 'HISTORY_UNAVAILABLE'
   | 'INTERNAL_SERVER_ERROR';
 
 /** The question cannot be answered as it is asked. */

@@ -3,6 +3,7 @@ import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
 import { ForkUnavailable } from '../../fork/upstream.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { CompletenessReader } from '../chain-index/completeness.ts';
+import { HistoryUnavailable } from '../chain-index/history.ts';
 import type { Interruption } from '../chain-index/search.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { ChainFeed } from '../events/source.ts';
@@ -132,7 +133,9 @@ export class GraphqlService {
     const errors = result.errors.slice(0, maxErrors).map((error) => this.#shown(error, signal));
     // Variables that do not fit are found before anything runs: there is no data at all.
     if (result.data === undefined) return refusal(errors);
-    return { status: 200, body: JSON.stringify({ data: result.data, errors }) };
+    // What is not known must not be taken for a whole answer, by caches and balancers neither.
+    const isUnknown = errors.some(({ extensions }) => extensions.code === 'HISTORY_UNAVAILABLE');
+    return { status: isUnknown ? 503 : 200, body: JSON.stringify({ data: result.data, errors }) };
   }
 
   /** An answer that says which ids of it are another network's. */
@@ -148,6 +151,10 @@ export class GraphqlService {
     // No resolver threw: the variables were refused.
     if (original === undefined || original === null) return shown(error, 'BAD_USER_INPUT');
     if (original instanceof GraphQLError) return shown(error, 'BAD_USER_INPUT');
+    if (original instanceof HistoryUnavailable) {
+      this.#log.warn({ err: original, path: error.path }, 'the history did not answer a query');
+      return shown(error, 'HISTORY_UNAVAILABLE');
+    }
     if (original instanceof ForkUnavailable) return shown(error, 'FORK_UNAVAILABLE');
     if (signal.passed) return { ...shown(error, 'INTERNAL_SERVER_ERROR'), message: 'Query took too long' };
     this.#log.error({ err: original, path: error.path }, 'query failed');

@@ -39,6 +39,8 @@ export class ForkedEntries {
       ids.map((id) => Buffer.from(id, 'base64url')),
     );
     const own = new Set(known.map(({ id }) => id.toString('base64url')));
+    const others = ids.filter((id) => !own.has(id)).map((id) => Buffer.from(id, 'base64url'));
+    for (const { id } of (await this.#index.history?.byIds(others)) ?? []) own.add(id.toString('base64url'));
     const found = await this.#fork.transactions.nodes(ids.filter((id) => !own.has(id)));
     const sign = (args.sort ?? 'HEIGHT_DESC').endsWith('ASC') ? 1 : -1;
     return found.sort((a, b) => sign * (heightOf(a) - heightOf(b)) || (a.id < b.id ? -1 : 1)).map(toEdge);

@@ -7,7 +7,7 @@ import type { QueryAmount, QueryNode } from '../../formats/arweave/query-node.ts
 import { atMost } from '../../kernel/at-most.ts';
 import { toSummary } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
-import { DATA_ITEM } from '../chain-index/order.ts';
+import { DATA_ITEM, type FoundKey, type PlaceKey, tieOf } from '../chain-index/order.ts';
 import type { Selected } from '../chain-index/records.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
@@ -31,13 +31,18 @@ interface Built {
   readonly edge: TransactionEdge;
   readonly record: number;
   readonly owner: number;
+  /** Where it is in the history, if it was moved there. */
+  readonly place: PlaceKey;
 }
+
+/** A record; of one of the history, as a search found it. */
+type WantedRecord = Pick<FoundKey, 'record'> & Partial<FoundKey>;
 
 /** What the query selects anywhere, by field name; too much only costs time. */
 export type Wants = ReadonlySet<string>;
 
 const columns =
-  'record, id, kind, height, block_index, indexed_at, owner, signature_type, target, anchor, quantity, reward, data_size, content_type, tags, parent';
+  'record, id, kind, height, block_index, pos, indexed_at, owner, signature_type, target, anchor, quantity, reward, data_size, content_type, tags, parent';
 type NodeRow = Selected<typeof columns>;
 
 const none = '';
@@ -61,27 +66,35 @@ export class Nodes {
   }
 
   /** Edges of the records, in their order; a record that went away meanwhile is left out. */
-  async edges(records: readonly number[], wants: Wants): Promise<TransactionEdge[]> {
+  async edges(keys: readonly WantedRecord[], wants: Wants): Promise<TransactionEdge[]> {
     const inOrder: Built[] = [];
-    for (const record of records) {
+    for (const { record } of keys) {
       const kept = this.#edges.get(record);
       if (kept !== undefined) inOrder.push(kept);
     }
-    if (inOrder.length < records.length) await this.#complete(inOrder, records);
+    if (inOrder.length < keys.length) await this.#complete(inOrder, keys);
     if (!wants.has('signature') && !wants.has('key')) return inOrder.map(({ edge }) => edge);
     return this.#withProofs(inOrder, wants);
   }
 
   /** Reads what is not there yet, and puts it where it belongs. */
-  async #complete(inOrder: Built[], records: readonly number[]): Promise<void> {
+  async #complete(inOrder: Built[], keys: readonly WantedRecord[]): Promise<void> {
     const found = new Map(inOrder.map((built) => [built.record, built]));
+    const unknown = keys.filter(({ record }) => !found.has(record));
+    const moved = unknown.flatMap(({ minedAt, tie }) =>
+      minedAt === undefined || tie === undefined ? [] : [{ pos: minedAt, tie }],
+    );
     const rows = await selectIn<NodeRow>(
       this.#index.sql,
       `SELECT ${columns} FROM records WHERE record IN ({in})`,
-      records.filter((record) => !found.has(record)),
+      unknown.filter(({ minedAt }) => minedAt === undefined).map(({ record }) => record),
     );
     for (const built of await this.#build(rows)) found.set(built.record, built);
-    inOrder.splice(0, inOrder.length, ...records.flatMap((record) => found.get(record) ?? []));
+    if (moved.length > 0) {
+      const movedRows = (await this.#index.history?.rowsAt(moved)) ?? [];
+      for (const built of await this.#build(movedRows)) found.set(built.record, built);
+    }
+    inOrder.splice(0, inOrder.length, ...keys.flatMap(({ record }) => found.get(record) ?? []));
   }
 
   /** The node of an id. */
@@ -98,8 +111,9 @@ export class Nodes {
         `SELECT ${columns} FROM records WHERE id = ?`,
         Buffer.from(id, 'base64url'),
       );
-      if (row === undefined) return undefined;
-      const made: Built | undefined = (await this.#build([row]))[0];
+      const found = row ?? (await this.#index.history?.byIds([Buffer.from(id, 'base64url')]))?.[0];
+      if (found === undefined) return undefined;
+      const made: Built | undefined = (await this.#build([found]))[0];
       if (made === undefined) return undefined;
       built = this.#edges.get(made.record);
       if (built === undefined) return this.#nodeOf(made, wants);
@@ -143,7 +157,8 @@ export class Nodes {
         id,
         row.indexed_at,
       );
-      const built = { edge: { cursor, node }, record: row.record, owner: row.owner };
+      const place = { pos: row.pos, tie: tieOf(row.id) };
+      const built = { edge: { cursor, node }, record: row.record, owner: row.owner, place };
       if (row.height !== null && row.height <= this.#index.stableHeight) {
         this.#edges.set(row.record, built, 1_024 + 3 * row.tags.length);
       }
@@ -218,7 +233,12 @@ export class Nodes {
       'SELECT record, signature FROM signatures WHERE record IN ({in})',
       built.map(({ record }) => record),
     );
-    return new Map(found.map((row) => [row.record, row.signature.toString('base64url')]));
+    const signatures = new Map(found.map((row) => [row.record, row.signature.toString('base64url')]));
+    const others = built.filter(({ record }) => !signatures.has(record)).map(({ place }) => place);
+    for (const [record, signature] of (await this.#index.history?.signatures(others)) ?? []) {
+      signatures.set(record, signature.toString('base64url'));
+    }
+    return signatures;
   }
 }
 

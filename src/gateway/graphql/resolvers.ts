@@ -57,6 +57,8 @@ class TransactionPage implements Connection<TransactionNode> {
 
 /** Rows of one page. How much a request may ask for in all, `cost.ts` has looked at. */
 export const maxFirst = 1_000;
+/** Of a page whose records went away while it was made. */
+const maxTries = 3;
 /** Beyond this `count` is null. */
 const maxCount = 1_000_000;
 
@@ -112,18 +114,17 @@ export function createResolvers(
     const after = isCursor(args.after) ? await keyAfter(args.after, order, sort.endsWith('ASC')) : undefined;
     const criteria = await criteriaOf(index, args, context.signal);
     if (criteria === undefined) return new TransactionPage(false, [], undefined, args);
-    const keys = await index.search.page({
-      criteria,
-      order,
-      ascending: sort.endsWith('ASC'),
-      after,
-      limit: first + 1,
-      signal: context.signal,
-    });
-    const hasNextPage = keys.length > first;
-    const records = keys.slice(0, first).map((key) => key.record);
-    const edges = await nodes.edges(records, context.wants);
-    return new TransactionPage(hasNextPage, edges, criteria, args);
+    const ascending = sort.endsWith('ASC');
+    const request = { criteria, order, ascending, after, limit: first + 1, signal: context.signal } as const;
+    for (let tries = 1; ; tries += 1) {
+      const keys = await index.search.page(request);
+      const edges = await nodes.edges(keys.slice(0, first), context.wants);
+      // A record that moved to the history meanwhile is looked for again; one that is gone stays away.
+      const isWhole = index.history === undefined || edges.length === Math.min(first, keys.length);
+      if (isWhole || tries === maxTries) {
+        return new TransactionPage(keys.length > first, edges, criteria, args);
+      }
+    }
   }
 
   /** The key in the index that a cursor stands for; the record may be gone, its place is not. */

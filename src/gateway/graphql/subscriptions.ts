@@ -52,7 +52,7 @@ export function createSubscriptions(
   async function nodeOf(event: ChainEvent, wants: Wants): Promise<object | undefined> {
     if (event instanceof BlockEvent) return toSummary(event.block);
     if (!(event instanceof RecordEvent)) return undefined;
-    return (await nodes.edges([event.row.record], wants))[0]?.node;
+    return (await nodes.edges([{ record: event.row.record }], wants))[0]?.node;
   }
 
   async function start(after: string | null | undefined): Promise<Cursor> {

@@ -16,6 +16,7 @@ import type { Header } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { CHAIN_TERM } from '../chain-index/terms.ts';
 import { UpstreamError } from '../errors.ts';
+import { movedHeight } from '../history/ledger.ts';
 import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
 import type { ImportMetrics } from './metrics.ts';
@@ -230,6 +231,14 @@ export class Importer {
     if (onOtherChain !== undefined && (await isOtherChain(index.sql, nodes, this.#stopping.signal))) {
       this.#trouble = 'Fork down to the first block: the chain of the nodes is another one.';
       onOtherChain();
+      return false;
+    }
+    const moved = await movedHeight(index.sql);
+    if (height <= moved) {
+      const trouble = `Fork at height ${height}: items up to height ${moved} were moved to the history, which no fork may reach.`;
+      if (this.#trouble !== trouble)
+        log.error({ height, moved }, 'a fork reaches what was moved to the history');
+      this.#trouble = trouble;
       return false;
     }
     const blocks = index.height - height + 1;

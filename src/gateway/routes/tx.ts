@@ -198,6 +198,7 @@ async function recordJson(
   }
   if (located.isPruned === true) return bundledItemJson(bytes, located);
   const proof = await index.proof(located.id);
-  if (proof === undefined) return undefined;
+  // Where the history does not answer any more, the item itself has its signature.
+  if (proof === undefined) return located.isMoved === true ? bundledItemJson(bytes, located) : undefined;
   return itemJson(located, proof);
 }

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { whileNothingMoves } from '../chain-index/history.ts';
 import { DATA_ITEM } from '../chain-index/order.ts';
 import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
 import type { Entry, Header } from '../chain-index/records.ts';
@@ -73,8 +74,10 @@ export async function indexAnnounced(index: SqlGatewayIndex, headers: readonly H
   let fresh = 0;
   for (let at = 0; at < distinct.length; at += WRITE_BATCH) {
     const batch = distinct.slice(at, at + WRITE_BATCH).map(announcedEntry);
-    const prepared = await index.writer.prepare(batch);
-    const written = await index.sql.transaction((tx) => index.writer.put(tx, prepared));
+    const written = await whileNothingMoves(async () => {
+      const prepared = await index.writer.prepare(batch);
+      return index.sql.transaction((tx) => index.writer.put(tx, prepared));
+    });
     fresh += written.filter((one) => one.fresh).length;
   }
   return fresh;

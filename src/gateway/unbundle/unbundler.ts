@@ -9,8 +9,10 @@ import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Pool } from '../../kernel/pool/pool.ts';
 import { traced } from '../../kernel/tracing/tracing.ts';
+import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
-import type { Entry } from '../chain-index/records.ts';
+import { whileNothingMoves } from '../chain-index/history.ts';
+import type { Entry, Prepared } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { minedOf, type PlaceRow, placeColumns } from '../chain-index/writer.ts';
 import type { Predicate } from '../filters/match.ts';
@@ -213,9 +215,8 @@ export class Unbundler {
     const root = place.rootId.toString('base64url');
     const matched = items.filter((item) => filters.index(subjectOf(item.header, parent, root)));
     if (matched.length === 0) return 0;
-    const prepared = await index.writer.prepare(matched.map((item) => entryOf(item, place)));
     const nested = matched.filter((item) => depth < maxDepth && isBundle(item.header.tags));
-    const queued = await index.sql.transaction(async (tx) => {
+    const write = async (tx: SqlExecutor, prepared: readonly Prepared[]) => {
       // A fork may move the root while its items are written: they go where it is now.
       const row = await tx.get<PlaceRow>(
         `SELECT ${placeColumns('records')} FROM records WHERE record = ? ${tx.forUpdate}`,
@@ -242,6 +243,10 @@ export class Unbundler {
         queued ||= added;
       }
       return queued;
+    };
+    const queued = await whileNothingMoves(async () => {
+      const prepared = await index.writer.prepare(matched.map((item) => entryOf(item, place)));
+      return index.sql.transaction((tx) => write(tx, prepared));
     });
     if (queued) queue.wake();
     events.items(
