@@ -306,7 +306,7 @@ export const mends: readonly Mend[] = [
     what: 'a bundle that a node may have taken is signed and paid for anew',
     undo: [
       {
-        file: 'src/upload/bundler/bundler.ts',
+        file: 'src/upload/bundler/steps.ts',
         find: ' || (wasPosted && !isAnchorDead(bundle, known.at))',
         put: '',
       },
@@ -317,9 +317,9 @@ export const mends: readonly Mend[] = [
     what: 'an item is given up after one look that does not find its bytes',
     undo: [
       {
-        file: 'src/upload/bundler/bundler.ts',
-        find: '    if ((await countMiss(this.#lease.fenced, plan, error.id)) < maxMisses) return false;\n',
-        put: '    await countMiss(this.#lease.fenced, plan, error.id);\n',
+        file: 'src/upload/bundler/misses.ts',
+        find: 'const maxMisses = 8;',
+        put: 'const maxMisses = 1;',
       },
     ],
     fails: { unit: 'src/upload/bundler/counters.test.ts' },
@@ -1704,20 +1704,48 @@ export const mends: readonly Mend[] = [
     fails: { unit: 'src/upload/items/segments.test.ts' },
   },
   {
-    what: 'an item is bundled without its blobs being compared with their digests',
+    what: 'an item is bundled without being compared with its signature',
     undo: [
       {
-        file: 'src/upload/bundler/bundle-bytes.ts',
-        find: 'readProvenItem(blobs, head, parseSegments(segments))',
-        put: 'readItemBytes(blobs, head, parseSegments(segments), 0, size)',
-      },
-      {
-        file: 'src/upload/bundler/bundle-bytes.ts',
-        find: 'import { MissingBytes, parseSegments, readProvenItem }',
-        put: 'import { MissingBytes, parseSegments, readItemBytes }',
+        file: 'src/upload/bundler/bundle-reader.ts',
+        find: '      if (verifies) checkItem(id, bytes);\n',
+        put: '',
       },
     ],
-    fails: { unit: 'src/upload/bundler/bundle-bytes.test.ts' },
+    fails: { unit: 'src/upload/bundler/bundle-reader.test.ts' },
+  },
+  {
+    what: 'a store that lost its disk costs every item of a bundle its place',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundle-reader.ts',
+        find: ' || (!hasBlobs && (isUnsure || failed.length > fewItems))',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/bundle-reader.test.ts' },
+  },
+  {
+    what: 'a process that slept through its lease changes a bundle that another has',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundle-leases.ts',
+        find: '      if (held === undefined) throw lost(plan);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/bundle-leases.test.ts' },
+  },
+  {
+    what: 'a bundle that was held by a wrong clock waits until that time comes',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundle-leases.ts',
+        find: 'OR held_until > ',
+        put: 'OR held_until > 9e15 + ',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/bundle-leases.test.ts' },
   },
   {
     what: 'an upload that was found rotten is not replaced when the same bytes are uploaded again',

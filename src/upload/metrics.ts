@@ -17,6 +17,11 @@ export function createUploadMetrics(metrics: Metrics, { disk }: WatchedParts) {
   const underway = metrics.gauge('upload_bundles_waiting', 'Bundles that are not permanent yet');
   const overdue = metrics.gauge('upload_items_overdue', 'Items past the height their receipt promised');
   const bundles = metrics.counter('upload_bundles_total', 'Bundles by how they ended', ['end']);
+  const unread = metrics.counter(
+    'upload_items_unread_total',
+    'Items of bundles whose bytes were not found, or not those that were uploaded, by tries',
+  );
+  const lost = metrics.counter('upload_items_lost_total', 'Items that were given up for want of their bytes');
   const permanence = metrics.histogram(
     'upload_permanence_seconds',
     'From planning a bundle to reading it back from the chain',
@@ -70,6 +75,8 @@ export function createUploadMetrics(metrics: Metrics, { disk }: WatchedParts) {
       bundles.inc({ end });
       if (end === 'permanent') permanence.observe(milliseconds / 1_000);
     },
+    unread: (items: number): void => unread.inc(items),
+    lost: (items: number): void => lost.inc(items),
     announced: (gateway: string, outcome: 'told' | 'dropped', count: number): void =>
       announced.inc({ gateway, outcome }, count),
     gateway(gateway: string, isListening: boolean, waiting: number): void {

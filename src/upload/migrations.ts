@@ -218,4 +218,14 @@ export const uploadMigrations: readonly Migration[] = [
       UPDATE upload_bundles SET told_tx_id = tx_id WHERE posted_at IS NOT NULL;
     `,
   },
+  {
+    // Who works on a bundle, and until when by the database's clock: one process at a time, each bundle by itself.
+    // `not_before`: an item whose bytes were not found waits so long for another bundle.
+    id: 'upload-013-leases-of-bundles',
+    up: `
+      ALTER TABLE upload_bundles ADD COLUMN holder TEXT;
+      ALTER TABLE upload_bundles ADD COLUMN held_until BIGINT;
+      ALTER TABLE upload_items ADD COLUMN not_before BIGINT;
+    `,
+  },
 ];

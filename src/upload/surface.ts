@@ -9,6 +9,7 @@ import { type Blocklist, unionOf } from '../delivery/moderation/blocklist.ts';
 import { createForgetEvents } from '../events/forget-events.ts';
 import { createAdmin } from '../kernel/admin/admin.ts';
 import type { Figures } from '../kernel/admin/routes/state.ts';
+import { AtOnce } from '../kernel/background/at-once.ts';
 import { createHealth } from '../kernel/http/health.ts';
 import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -155,7 +156,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       itemsPart(config, shared, intake, paid),
       ...(paid === undefined ? [] : [paid]),
       multipartPart(config, shared, intake, paid),
-      bundlerPart(config, shared),
+      bundlerPart(config, shared, intake),
       ...(watcher === undefined ? [] : [watcher]),
       { name: 'events', jobs: [createForgetEvents({ config, sql, log, now })] },
       storedBlobsPart({ config, blobs: deps.blobs, metrics, log }),
@@ -376,9 +377,11 @@ function multipartPart(
   };
 }
 
-function bundlerPart(config: Config, shared: Shared): Part {
+function bundlerPart(config: Config, shared: Shared, { hashes }: IntakePart): Part {
   const bundler = new Bundler({
     ...shared,
+    hashes,
+    concurrency: config.BUNDLE_CONCURRENCY,
     limits: {
       maxItems: config.BUNDLE_MAX_ITEMS,
       targetBytes: config.BUNDLE_TARGET_BYTES,
@@ -409,6 +412,7 @@ function watcherPart(config: Config, shared: Shared): Part | undefined {
   const watcher = new BundleWatcher({
     ...shared,
     chunkConcurrency: config.BUNDLE_CHUNK_CONCURRENCY,
+    posts: new AtOnce(config.BUNDLE_CHUNK_CONCURRENCY),
     times: {
       watchMs: config.BUNDLE_WATCH_SECS * 1_000,
       firstMs: config.BUNDLE_WATCH_FIRST_SECS * 1_000,

@@ -115,8 +115,14 @@ export const upload = {
     default: 2_000,
     min: 10,
   }),
+  BUNDLE_CONCURRENCY: integer({
+    meaning: 'Bundles that one process prepares, posts and seeds at the same time',
+    default: 4,
+    min: 1,
+    max: 64,
+  }),
   BUNDLE_CHUNK_CONCURRENCY: integer({
-    meaning: 'Chunks that are posted at the same time',
+    meaning: 'Chunks that one process posts at the same time',
     default: 8,
     min: 1,
     max: 256,

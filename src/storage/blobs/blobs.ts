@@ -47,6 +47,11 @@ export interface BlobStore {
   ): Promise<{ digest: BlobDigest; size: number }>;
   /** undefined when there is no such blob; an unreachable store throws `BlobStoreUnavailable`. */
   open(digest: BlobDigest): Promise<BlobReader | undefined>;
+  /**
+   * A reader of a blob that should be there with that size, made without asking: undefined where the store is near, and
+   * asking costs nothing. Reading what is not there throws `BlobMissing`, what has another size `BlobDamaged`.
+   */
+  readonly assume?: ((digest: BlobDigest, size: number) => BlobReader) | undefined;
   size(digest: BlobDigest): Promise<number | undefined>;
   delete(digest: BlobDigest): Promise<boolean>;
   /** What a scrub reads; undefined where the store looks after its bytes itself, as S3 does. */
@@ -64,6 +69,15 @@ export class BlobStoreUnavailable extends Error {
   override readonly name = 'BlobStoreUnavailable';
 }
 
+/** There is no blob of that name. */
+export class BlobMissing extends Error {
+  override readonly name = 'BlobMissing';
+
+  constructor(digest: BlobDigest) {
+    super(`blob ${digest} is not there`);
+  }
+}
+
 /** There is a blob of that name, and its bytes are not those of the name. */
 export class BlobDamaged extends Error {
   override readonly name = 'BlobDamaged';
@@ -71,6 +85,17 @@ export class BlobDamaged extends Error {
   constructor(digest: BlobDigest) {
     super(`blob ${digest} is damaged`);
   }
+}
+
+/** Opens a blob whose size is known, with no more trips than reading takes. Throws `BlobMissing` and `BlobDamaged`. */
+export async function openSized(store: BlobStore, digest: BlobDigest, size: number): Promise<BlobReader> {
+  const assumed = store.assume?.(digest, size);
+  if (assumed !== undefined) return assumed;
+  const reader = await store.open(digest);
+  if (reader === undefined) throw new BlobMissing(digest);
+  if (reader.size === size) return reader;
+  await reader.close();
+  throw new BlobDamaged(digest);
 }
 
 const pattern = /^[0-9a-f]{64}$/;

@@ -53,14 +53,13 @@ export async function findBundle(sql: SqlExecutor, plan: string): Promise<Bundle
   return row && readBundle(row);
 }
 
-/** Bundles that a step is due for, the longest overdue first. */
-export async function dueBundles(sql: SqlExecutor, now: number): Promise<BundleRow[]> {
-  const rows = await sql.all(
-    `SELECT * FROM upload_bundles WHERE state <> 'permanent' AND state <> 'dropped' AND due_at <= ?
-     ORDER BY due_at LIMIT 100`,
+/** Bundles that a step is due for, the longest overdue first. `isFree`: a condition on whose they are. */
+export function dueBundles(sql: SqlExecutor, isFree: string, now: number): Promise<{ plan: string }[]> {
+  return sql.all<{ plan: string }>(
+    `SELECT plan FROM upload_bundles WHERE state <> 'permanent' AND state <> 'dropped' AND due_at <= ?
+       AND ${isFree} ORDER BY due_at LIMIT 100`,
     now,
   );
-  return rows.map(readBundle);
 }
 
 /** The permanent bundle that is to be looked at first. */

@@ -105,7 +105,8 @@ export function dropLostItem(
   });
 }
 
-async function failItem(
+/** An item is given up: what was paid for it returns, and its wallets are told. */
+export async function failItem(
   tx: SqlExecutor,
   credits: Credits,
   id: string,
@@ -123,7 +124,7 @@ async function failItem(
   await tellFailed(tx, { id, signer: failed.signer, reason }, refund, now);
 }
 
-function markDropped(tx: SqlExecutor, plan: string, now: number): Promise<void> {
+export function markDropped(tx: SqlExecutor, plan: string, now: number): Promise<void> {
   return changeOne(
     tx,
     `UPDATE upload_bundles SET state = 'dropped', changed_at = ? WHERE plan = ?`,

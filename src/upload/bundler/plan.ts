@@ -13,12 +13,13 @@ export interface PlanLimits {
   readonly maxWaitMs: number;
 }
 
-/** The oldest waiting items with their place and running total. Values: how many items to consider. */
+/** The oldest waiting items with their place and running total. Values: the time, and how many items to consider. */
 const waiting = `
   SELECT id, size, received_at,
     ROW_NUMBER() OVER (ORDER BY received_at, id) AS place,
     CAST(SUM(size) OVER (ORDER BY received_at, id) AS BIGINT) AS total
-  FROM (SELECT id, size, received_at FROM upload_items WHERE state = 'new'
+  FROM (SELECT id, size, received_at FROM upload_items
+        WHERE state = 'new' AND (not_before IS NULL OR not_before <= ?)
         ORDER BY received_at, id LIMIT ?) AS oldest`;
 
 /** Closes a bundle if there is one to close; answers its plan. */
@@ -33,6 +34,7 @@ export function planBundle(sql: Transactions, limits: PlanLimits, now: number): 
        UPDATE upload_items SET state = 'planned', bundle = ?, position = taken.place - 1,
          bundle_offset = ${bundleCountBytes} + ${bundleEntryBytes} * taken.items + taken.total - taken.size
        FROM taken WHERE upload_items.id = taken.id AND upload_items.state = 'new'`,
+      now,
       limits.maxItems,
       limits.maxItems,
       limits.targetBytes,
@@ -60,6 +62,7 @@ export function planBundle(sql: Transactions, limits: PlanLimits, now: number): 
 async function isDue(tx: SqlExecutor, limits: PlanLimits, now: number): Promise<boolean> {
   const found = await tx.get<{ items: number; oldest: number | null; bytes: number | null }>(
     `SELECT COUNT(*) AS items, MIN(received_at) AS oldest, MAX(total) AS bytes FROM (${waiting}) AS waiting`,
+    now,
     limits.maxItems + 1,
   );
   if (found === undefined || found.oldest === null) return false;

@@ -1,25 +1,21 @@
 /**
- * Makes the chain transaction of a planned bundle: one pass over its bytes for the data root and the proofs of all
- * chunks, a price and an anchor from the network, a signature. It is stored before any node gets it.
+ * Makes the chain transaction of a planned bundle: one pass over its bytes for the data root, the proofs of all chunks and the
+ * proof that each item is what was uploaded; a price and an anchor from the network, a signature. It is stored before any
+ * node gets it.
  */
 import { bundleTags } from '../../formats/ans104/bundle-header.ts';
-import { DataRootBuilder, type DataTree } from '../../formats/arweave/data-root.ts';
+import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { newTransaction } from '../../formats/arweave/transaction.ts';
 import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import type { ArweaveNodes } from '../../outside/arweave/nodes.ts';
-import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import type { ArweaveKey } from '../../wallets/arweave/rsa.ts';
 import type { UploadMetrics } from '../metrics.ts';
-import { bundleBytes, forgetMisses } from './bundle-bytes.ts';
 import type { BundleRow } from './bundle-rows.ts';
 
 export interface PrepareDeps {
-  readonly sql: Sql;
-  readonly blobs: BlobStore;
   readonly nodes: ArweaveNodes;
   readonly wallet: ArweaveKey;
   readonly metrics: UploadMetrics;
@@ -36,28 +32,14 @@ const appTags = [
   { name: 'Bundler-App-Name', value: 'Turnpike' },
 ];
 
-/** Reads the whole bundle. Throws `LostItem`. */
-export async function dataTreeOfBundle(
-  deps: Pick<PrepareDeps, 'sql' | 'blobs'>,
-  transactions: Transactions,
-  plan: string,
-): Promise<DataTree> {
-  const builder = new DataRootBuilder();
-  for await (const bytes of bundleBytes(deps.sql, deps.blobs, plan)) builder.update(bytes);
-  await forgetMisses(transactions, plan);
-  return builder.finish();
-}
-
-/** Answers the tree, so that the chunks need not be hashed again. */
+/** Signs for the bytes that the tree was made of. */
 export async function prepareBundle(
   deps: PrepareDeps,
   transactions: Transactions,
   bundle: BundleRow,
-): Promise<DataTree> {
+  tree: DataTree,
+): Promise<void> {
   const { nodes, wallet, now } = deps;
-  const tree = await dataTreeOfBundle(deps, transactions, bundle.plan);
-  if (tree.size !== bundle.size)
-    throw new Error(`bundle ${bundle.plan} has ${tree.size} bytes, not ${bundle.size}`);
   const [reward, { anchor, height }, balance] = await Promise.all([
     nodes.price(tree.size),
     nodes.anchor(),
@@ -88,5 +70,4 @@ export async function prepareBundle(
       bundle.plan,
     ),
   );
-  return tree;
 }

@@ -3,6 +3,7 @@ import { ChunkStream } from '../../formats/arweave/chunk-stream.ts';
 import { clientSplit } from '../../formats/arweave/chunks.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { encodeBase64url } from '../../formats/base64url.ts';
+import type { AtOnce } from '../../kernel/background/at-once.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import {
   type ArweaveNodes,
@@ -10,10 +11,11 @@ import {
   NodeRefused,
   NodeUnavailable,
 } from '../../outside/arweave/nodes.ts';
-import { bundleBytes } from './bundle-bytes.ts';
-import type { PrepareDeps } from './prepare.ts';
 
-export interface SeedDeps extends Pick<PrepareDeps, 'sql' | 'blobs' | 'nodes'> {
+export interface SeedDeps {
+  readonly nodes: ArweaveNodes;
+  /** Chunks that are posted at the same time, for all bundles of this process. */
+  readonly posts: AtOnce;
   readonly chunkConcurrency: number;
 }
 
@@ -22,20 +24,12 @@ const passing = new Set(['data_root_not_found', 'exceeds_disk_pool_size_limit', 
 const tries = 4;
 const backoff = { firstMs: 500, longestMs: 1_500 };
 
-/** `isWanted`: of the chunk that begins there; without it all are given. */
-export function seedBundle(
-  deps: SeedDeps,
-  plan: string,
-  tree: DataTree,
-  signal: AbortSignal,
-  isWanted?: (start: number) => boolean,
-): Promise<void> {
-  return seedBytes(deps, bundleBytes(deps.sql, deps.blobs, plan), tree, signal, isWanted);
-}
-
-/** The same for bytes from anywhere, which lead to the root of the tree. */
+/**
+ * The bytes are those that the tree was made of, and may come from anywhere. `isWanted`: of the chunk that begins there;
+ * without it all are given.
+ */
 export async function seedBytes(
-  deps: Pick<SeedDeps, 'nodes' | 'chunkConcurrency'>,
+  deps: SeedDeps,
   source: AsyncIterable<Buffer>,
   tree: DataTree,
   signal: AbortSignal,
@@ -54,7 +48,8 @@ export async function seedBytes(
       offset,
       chunk: Buffer.from(chunk),
     };
-    const posted = postChunk(deps.nodes, upload)
+    const posted = deps.posts
+      .run(() => postChunk(deps.nodes, upload))
       .catch((error: unknown) => void failures.push(error))
       .finally(() => posting.delete(posted));
     posting.add(posted);

@@ -1,9 +1,16 @@
 /** The upload surface beside an Arweave node whose every word a test can choose, and a clock that only it moves. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
+import { winc } from '../../credits/credits.ts';
+import { parseItemHeader } from '../../formats/ans104/item-header.ts';
+import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
-import { solanaSigner } from '../../wallets/data-items/signer.ts';
+import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
+import { inlineBytes } from '../intake/payload-sink.ts';
+import { noteBlobs, useNoted } from '../items/blob-uses.ts';
+import { insertItem } from '../items/item-rows.ts';
 import { startTestUpload, type TestUpload } from '../testing.ts';
 
 export const signer = solanaSigner(ed25519TestKey('bundler faults'));
@@ -101,4 +108,42 @@ function chunkAnswer(node: ScriptedNode, { chunk, data_path }: GivenChunk): Reco
   const bytes = Buffer.from(chunk, 'base64url');
   if (node.chunks === 'altered') bytes.fill(bytes[0] === 0 ? 1 : 0, 0, 1);
   return { chunk: bytes.toString('base64url'), data_path };
+}
+
+interface StoredTestItem {
+  readonly id: string;
+  readonly bytes: Buffer;
+  readonly payload: Buffer;
+  /** Of its blob, where it has one. */
+  readonly digest: string | undefined;
+}
+
+/** Items with these payloads, signed and stored as intake stores them, the first the oldest. */
+export async function storeItems(
+  { sql, blobs }: { readonly sql: Sql; readonly blobs: BlobStore },
+  payloads: readonly Buffer[],
+): Promise<StoredTestItem[]> {
+  const stored: StoredTestItem[] = [];
+  for (const [index, payload] of payloads.entries()) {
+    const bytes = await signItem(
+      { data: payload, anchor: Buffer.from(String(index).padStart(32, '0')) },
+      signer,
+    );
+    const header = parseItemHeader(bytes);
+    assert.ok(typeof header !== 'string');
+    const isInline = payload.length <= inlineBytes;
+    const segments = isInline ? [] : [{ ...(await blobs.put(payload)), start: 0 }];
+    await noteBlobs(sql, segments, index);
+    await sql.transaction(async (tx) => {
+      await insertItem(tx, {
+        ...{ id: header.id, owner: header.ownerAddress, signer: address, signatureType: 4 },
+        ...{ size: bytes.length, payloadStart: header.length, contentType: 'text/plain' },
+        ...{ winc: winc(0n), receivedAt: index, deadlineHeight: 1_000_000, answer: {}, segments },
+        ...{ isNoted: true, head: isInline ? bytes : header.bytes, announceAt: undefined },
+      });
+      await useNoted(tx, segments, index);
+    });
+    stored.push({ id: header.id, bytes, payload, digest: segments[0]?.digest });
+  }
+  return stored;
 }

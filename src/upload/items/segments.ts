@@ -2,9 +2,18 @@
  * Where the bytes of an item are: its head in the database, then pieces of blobs. An item that came whole has at
  * most one piece; one that came in parts keeps its parts as they are.
  */
-import { createHash } from 'node:crypto';
-import { BlobDamaged, type BlobReader, type BlobStore } from '../../storage/blobs/blobs.ts';
+import { createHash, hash as hashOf } from 'node:crypto';
+import { hasCode } from '../../kernel/errors.ts';
+import {
+  BlobDamaged,
+  BlobMissing,
+  type BlobReader,
+  type BlobStore,
+  BlobStoreUnavailable,
+  openSized,
+} from '../../storage/blobs/blobs.ts';
 
+/** The end of a blob: it reaches to the blob's last byte. */
 export interface Segment {
   readonly digest: string;
   /** First byte within the blob. */
@@ -37,7 +46,15 @@ export function* piecesOf(
   start: number,
   end: number,
 ): Generator<
-  { readonly head: true; readonly start: number; readonly end: number } | ({ readonly head: false } & Segment)
+  | { readonly head: true; readonly start: number; readonly end: number }
+  | {
+      readonly head: false;
+      readonly digest: string;
+      /** Within the blob. */
+      readonly start: number;
+      readonly end: number;
+      readonly blobSize: number;
+    }
 > {
   if (start < headSize) yield { head: true, start, end: Math.min(end, headSize) };
   let at = headSize;
@@ -45,7 +62,8 @@ export function* piecesOf(
     const from = Math.max(start, at);
     const to = Math.min(end, at + segment.size);
     if (from < to) {
-      yield { head: false, digest: segment.digest, start: segment.start + (from - at), size: to - from };
+      const { digest, start: first, size } = segment;
+      yield { head: false, digest, start: first + from - at, end: first + to - at, blobSize: first + size };
     }
     at += segment.size;
   }
@@ -64,9 +82,9 @@ export async function* readItemBytes(
       yield head.subarray(piece.start, piece.end);
       continue;
     }
-    const reader = await openBlob(blobs, piece.digest);
+    const reader = await openBlob(blobs, piece.digest, piece.blobSize);
     try {
-      yield* reader.stream(piece.start, piece.start + piece.size);
+      yield* reader.stream(piece.start, piece.end);
     } catch (error) {
       lost(error);
     } finally {
@@ -88,17 +106,15 @@ export async function* readProvenItem(
   for (const { digest, start, size } of segments) {
     // A part of an upload may begin with the end of the item's header, which is kept with its row.
     const hash = createHash('sha256').update(head.subarray(head.length - start));
-    const reader = await openBlob(blobs, digest);
+    const reader = await openBlob(blobs, digest, start + size);
     try {
-      if (reader.size !== start + size) throw new BlobDamaged(digest);
       for await (const bytes of reader.stream(start, start + size)) {
         hash.update(bytes);
         yield bytes;
       }
       if (hash.digest('hex') !== digest) throw new BlobDamaged(digest);
     } catch (error) {
-      // From now on the store knows it too: nobody is given these bytes, and the same ones uploaded again replace them.
-      if (error instanceof BlobDamaged) await blobs.scrubbed?.inspect(digest, (step) => step());
+      await tellDamaged(blobs, digest, error);
       lost(error);
     } finally {
       await reader.close();
@@ -106,13 +122,48 @@ export async function* readProvenItem(
   }
 }
 
-/** Bytes that were damaged are as good as none. */
-function lost(error: unknown): never {
-  throw error instanceof BlobDamaged ? new MissingBytes(error.message, { cause: error }) : error;
+/** The same in one buffer, for an item that is small. */
+export async function loadProvenItem(
+  blobs: BlobStore,
+  head: Buffer,
+  segments: readonly Segment[],
+): Promise<Buffer> {
+  if (segments.length === 0) return head;
+  const item = Buffer.allocUnsafeSlow(segments.reduce((sum, { size }) => sum + size, head.length));
+  item.set(head);
+  let at = head.length;
+  for (const { digest, start, size } of segments) {
+    const reader = await openBlob(blobs, digest, start + size);
+    try {
+      const read = await reader.read(item.subarray(at, at + size), start);
+      // What lies before is of the header, as above.
+      const blob = item.subarray(at - start, at + size);
+      if (read !== size || hashOf('sha256', blob, 'hex') !== digest) throw new BlobDamaged(digest);
+    } catch (error) {
+      await tellDamaged(blobs, digest, error);
+      lost(error);
+    } finally {
+      await reader.close();
+    }
+    at += size;
+  }
+  return item;
 }
 
-export async function openBlob(blobs: BlobStore, digest: string): Promise<BlobReader> {
-  const reader = await blobs.open(digest).catch(lost);
-  if (reader === undefined) throw new MissingBytes(`blob ${digest} is not there`);
-  return reader;
+/** From now on the store knows it too: nobody is given these bytes, and the same ones uploaded again replace them. */
+async function tellDamaged(blobs: BlobStore, digest: string, error: unknown): Promise<void> {
+  if (error instanceof BlobDamaged) await blobs.scrubbed?.inspect(digest, (step) => step());
+}
+
+/** Bytes that were damaged, or that a medium cannot read, are as good as none. */
+function lost(error: unknown): never {
+  const isBroken = error instanceof BlobStoreUnavailable && hasCode(error.cause, 'EIO');
+  if (isBroken || error instanceof BlobDamaged || error instanceof BlobMissing)
+    throw new MissingBytes(error.message, { cause: error });
+  throw error;
+}
+
+/** A blob is opened by who knows its size. */
+export function openBlob(blobs: BlobStore, digest: string, size: number): Promise<BlobReader> {
+  return openSized(blobs, digest, size).catch(lost);
 }

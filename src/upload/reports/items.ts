@@ -125,6 +125,7 @@ const readRest = rowReader(
   Type.Object({
     failures: Type.Integer(),
     misses: Type.Integer(),
+    notBefore: integerOrNull,
     permanentAt: integerOrNull,
     announceAt: integerOrNull,
   }),
@@ -139,18 +140,18 @@ export async function reportItem(
   const { sql } = deps;
   const item = await findItem(sql, id);
   const row = await sql.get(
-    `SELECT ${selection(['failures', 'misses', 'permanentAt', 'announceAt'])} FROM upload_items WHERE id = ?`,
+    `SELECT ${selection(['failures', 'misses', 'notBefore', 'permanentAt', 'announceAt'])} FROM upload_items WHERE id = ?`,
     id,
   );
   if (item === undefined || row === undefined) return undefined;
-  const { failures, misses, permanentAt, announceAt } = readRest(row);
+  const { failures, misses, notBefore, permanentAt, announceAt } = readRest(row);
   const bundle =
     item.bundle === null ? null : ((await reportBundle(sql, item.bundle, circumstances)) ?? null);
   const gateways = deps.announcer?.gateways ?? [];
   const numbers = await waitingGateways(sql, id);
   const waiting = gateways.filter(({ number }) => announceAt !== null || numbers.includes(number));
   const facts: ItemFacts = {
-    ...{ item, failures, misses, permanentAt, bundle },
+    ...{ item, failures, misses, notBefore, permanentAt, bundle },
     announcement: deps.announcer && {
       waiting: waiting.map(({ host, status }) => ({ host, lastError: status.lastError })),
     },

@@ -54,6 +54,7 @@ const facts = (changes: Partial<ItemFacts> & { state?: ItemFacts['item']['state'
   item: { state: changes.state ?? 'new', receivedAt: minutes(-2), deadlineHeight: 1_100, failedReason: null },
   failures: 0,
   misses: 0,
+  notBefore: null,
   permanentAt: null,
   bundle: null,
   announcement: { waiting: [] },
@@ -122,6 +123,11 @@ describe('why an item is not permanent', () => {
       { maxWaitMs: 60_000 },
     ],
     ['in a bundle', facts({ state: 'planned', bundle: report({}) }), 'Bundle p1 waits.'],
+    [
+      'bytes away, and left out',
+      facts({ misses: 3, notBefore: minutes(4) }),
+      'Its bytes were not found, or not those that were uploaded, 3 times in a row: it is tried again at 12:04 UTC.',
+    ],
     [
       'bytes away',
       facts({ state: 'planned', bundle: report({}), misses: 2 }),

@@ -27,6 +27,8 @@ export interface ItemFacts {
   readonly item: Pick<StoredItem, 'state' | 'receivedAt' | 'deadlineHeight' | 'failedReason'>;
   readonly failures: number;
   readonly misses: number;
+  /** When it is tried again, where its bytes were not found. */
+  readonly notBefore: number | null;
   readonly permanentAt: number | null;
   readonly bundle: BundleReport | null;
   /** The gateways that were not told of it; undefined where none is told of items. */
@@ -108,7 +110,7 @@ export function whyItem(facts: ItemFacts, circumstances: Circumstances): string 
 }
 
 function main(facts: ItemFacts, { now, maxWaitMs }: Circumstances): string {
-  const { item, bundle, failures, misses, permanentAt } = facts;
+  const { item, bundle, failures, misses, notBefore, permanentAt } = facts;
   if (item.state === 'failed') {
     const because = failedBecause[item.failedReason ?? ''] ?? item.failedReason ?? 'of an unknown reason';
     return `Not stored, and paid back because ${because}; it may be uploaded again.`;
@@ -120,6 +122,10 @@ function main(facts: ItemFacts, { now, maxWaitMs }: Circumstances): string {
   if (item.state === 'planned') {
     const unread = misses === 0 ? '' : ` Its own bytes were not found ${times(misses)}.`;
     return `${bundle?.why ?? 'It is in a bundle that is not known any more.'}${unread}`;
+  }
+  if (misses > 0) {
+    const next = notBefore !== null && notBefore > now ? ` at ${clock(notBefore, now)}` : '';
+    return `Its bytes were not found, or not those that were uploaded, ${times(misses)}: it is tried again${next}.`;
   }
   const dropped = failures === 0 ? '' : ` (the chain dropped ${failures === 1 ? 'one' : failures} before)`;
   const until = item.receivedAt + maxWaitMs;

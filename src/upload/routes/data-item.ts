@@ -106,9 +106,9 @@ async function sendItem(
       return;
     }
     if (pieces.length === 1 && only?.head === false) {
-      const reader = await openBlob(blobs, only.digest);
+      const reader = await openBlob(blobs, only.digest, only.blobSize);
       try {
-        await sendSpan(raw, { reader }, { start: only.start, end: only.start + only.size }, options);
+        await sendSpan(raw, { reader }, only, options);
         return;
       } finally {
         await reader.close();

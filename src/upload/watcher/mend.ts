@@ -9,10 +9,11 @@ import type { Logger } from '../../kernel/log.ts';
 import type { ArweaveNodes } from '../../outside/arweave/nodes.ts';
 import type { HttpClient } from '../../outside/http.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
+import { BundleReader, type BundleReaderDeps } from '../bundler/bundle-reader.ts';
 import type { BundleRow } from '../bundler/bundle-rows.ts';
 import { type BundleData, type ChunkRange, dataOf, provenChunk } from '../bundler/chain-chunks.ts';
-import { dataTreeOfBundle } from '../bundler/prepare.ts';
-import { postChunk, type SeedDeps, seedBundle, seedBytes } from '../bundler/seed.ts';
+import { postChunk, type SeedDeps, seedBytes } from '../bundler/seed.ts';
+import { PayloadHashes } from '../hashing/payload-hash.ts';
 
 /** A gateway that may have what nodes lack. */
 export interface MendingGateway {
@@ -21,7 +22,7 @@ export interface MendingGateway {
   readonly chunks: ArweaveNodes;
 }
 
-export interface MendDeps extends SeedDeps {
+export interface MendDeps extends SeedDeps, Pick<BundleReaderDeps, 'sql' | 'blobs'> {
   readonly log: Logger;
   readonly http: HttpClient;
   readonly gateways: readonly MendingGateway[];
@@ -73,9 +74,10 @@ async function fromHere(
     plan,
   );
   if (readInteger(row?.n) > 0) return 0;
-  const tree = await dataTreeOfBundle(deps, deps.sql, plan);
+  const reader = new BundleReader({ ...deps, hashes: new PayloadHashes(0) });
+  const tree = await reader.tree(plan, signal);
   if (!tree.root.equals(data.root)) throw new Error('what is held here is not what was bundled');
-  await seedBundle(deps, plan, tree, signal, (start) => starts.has(start));
+  await seedBytes(deps, reader.bytes(plan), tree, signal, (start) => starts.has(start));
   const given = starts.size;
   starts.clear();
   return given;

@@ -218,7 +218,8 @@ export class DiskBlobReader implements BlobReader {
           wanted - done,
           position + done,
         );
-        if (count === 0) throw new Error(`blob ${this.digest} is shorter than it was`);
+        // It is shorter than it was.
+        if (count === 0) throw new BlobDamaged(this.digest);
         done += count;
       }
       return done;

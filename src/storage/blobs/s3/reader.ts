@@ -1,9 +1,12 @@
 /**
  * Reads one blob by ranges. A body that breaks off is taken up again where it ended, and only of the object that was
- * opened: the store compares its entity tag. What the store keeps it proves for itself; there is nothing to look at here.
+ * opened, or that the first answer was of: the store compares its entity tag. What the store keeps it proves for itself;
+ * there is nothing to look at here but its size.
  */
 import {
+  BlobDamaged,
   type BlobDigest,
+  BlobMissing,
   type BlobReader,
   BlobStoreUnavailable,
   checkedRange,
@@ -24,7 +27,8 @@ export class S3BlobReader implements BlobReader {
   readonly size: number;
   readonly fd = undefined;
   readonly #client: S3Client;
-  readonly #etag: string | undefined;
+  /** Undefined until an answer told it. */
+  #etag: string | undefined;
 
   constructor(client: S3Client, digest: BlobDigest, { size, etag }: S3Object) {
     this.#client = client;
@@ -86,14 +90,31 @@ export class S3BlobReader implements BlobReader {
           ...(this.#etag !== undefined && { 'if-match': this.#etag }),
         },
       },
-      [whole ? 200 : 206, 404, 412],
+      [whole ? 200 : 206, 404, 412, 416],
     );
-    const { statusCode } = response;
-    if (statusCode === 404 || statusCode === 412) {
+    const problem = this.#problemOf(response);
+    if (problem !== undefined) {
       await response.body.dump().catch(() => {});
-      const what = statusCode === 404 ? 'deleted' : 'replaced';
-      throw new BlobStoreUnavailable(`blob ${this.digest} was ${what} while it was read`);
+      throw problem;
     }
+    const { etag } = response.headers;
+    if (typeof etag === 'string') this.#etag ??= etag;
     return response;
+  }
+
+  #problemOf({ statusCode, headers }: S3Response): Error | undefined {
+    if (statusCode === 412) return this.#gone('replaced');
+    if (statusCode === 404) {
+      return this.#etag === undefined ? new BlobMissing(this.digest) : this.#gone('deleted');
+    }
+    // A part comes with the size of the whole: `bytes 0-9/100`.
+    const told = statusCode === 206 ? headers['content-range'] : headers['content-length'];
+    const size = typeof told === 'string' ? /([0-9]+)$/.exec(told)?.[1] : undefined;
+    const isOther = size !== undefined && Number(size) !== this.size;
+    return statusCode === 416 || isOther ? new BlobDamaged(this.digest) : undefined;
+  }
+
+  #gone(how: 'replaced' | 'deleted'): BlobStoreUnavailable {
+    return new BlobStoreUnavailable(`blob ${this.digest} was ${how} while it was read`);
   }
 }

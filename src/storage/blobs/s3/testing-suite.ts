@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { StartupError } from '../../../kernel/errors.ts';
-import { BlobStoreUnavailable } from '../blobs.ts';
+import { BlobDamaged, BlobMissing, BlobStoreUnavailable, openSized } from '../blobs.ts';
 import { describeBlobStore, readAll, seededBytes, sha256 } from '../testing.ts';
 import { parseS3Url } from './address.ts';
 import { S3Client } from './client.ts';
@@ -195,6 +195,35 @@ export function describeS3Store(name: string, { start, partSize, listsUploads }:
       const key = `${digest.slice(0, 2)}/${digest.slice(2, 4)}/${digest}`;
       await client.tell({ method: 'PUT', key, body: seededBytes(1_000, 46) });
       await assert.rejects(readAll(reader!.stream()), /replaced while it was read/);
+    });
+
+    it('reads a blob of known size in one trip, whole or in part', async () => {
+      const bytes = seededBytes(700_000, 51);
+      const { digest, size } = await store.put(bytes);
+      s3.requests.length = 0;
+      const reader = await openSized(store, digest, size);
+      assert.ok((await readAll(reader.stream())).equals(bytes));
+      const part = Buffer.alloc(1_000);
+      assert.equal(await reader.read(part, 500), 1_000);
+      assert.ok(part.equals(bytes.subarray(500, 1_500)));
+      assert.deepEqual(
+        s3.requests.map((request) => request.split(' ')[0]),
+        ['GET', 'GET'],
+      );
+      let cuts = 1;
+      s3.fault = (request) => (request.startsWith('GET') && cuts-- > 0 ? 'cut' : undefined);
+      const again = await openSized(store, digest, size);
+      assert.ok((await readAll(again.stream())).equals(bytes), 'what breaks off is taken up again');
+    });
+
+    it('says of a blob of known size that it is not there, or has another size', async () => {
+      const { digest, size } = await store.put(seededBytes(50_000, 52));
+      const read = async (name: string, of: number, end = of) =>
+        readAll((await openSized(store, name, of)).stream(0, end));
+      await assert.rejects(read('0'.repeat(64), 100), BlobMissing);
+      for (const other of [size - 1, size + 1]) await assert.rejects(read(digest, other), BlobDamaged);
+      await assert.rejects(readAll((await openSized(store, digest, 60_000)).stream(55_000)), BlobDamaged);
+      await assert.rejects(openSized(store, '../x', 1), TypeError);
     });
 
     it('gives up on a store that keeps failing, and shows nothing of the blob', async () => {

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { LostLease } from '../../storage/sql/lease.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { forEachEngine } from '../../storage/sql/testing.ts';
+import { testMigrations } from '../testing.ts';
+import { type BundleLease, BundleLeases } from './bundle-leases.ts';
+
+const addBundle = (sql: Sql, plan: string, dueAt: number) =>
+  sql.run(
+    `INSERT INTO upload_bundles (plan, state, item_count, size, seedings, attempts, due_at, created_at, changed_at)
+     VALUES (?, 'planned', 1, 1, 0, 0, ?, 0, 0)`,
+    plan,
+    dueAt,
+  );
+const plansOf = (leases: readonly BundleLease[]) => leases.map(({ bundle }) => bundle.plan);
+const touch = (lease: BundleLease) =>
+  lease.fenced.transaction((tx) => tx.run('UPDATE upload_bundles SET attempts = attempts + 1'));
+const attemptsOf = async (sql: Sql) =>
+  (await sql.get<{ n: number }>('SELECT CAST(SUM(attempts) AS BIGINT) AS n FROM upload_bundles'))?.n;
+
+describe('leases of bundles', () => {
+  forEachEngine((_engine, open) => {
+    it('give each due bundle to one of those who ask, the longest overdue first', async () => {
+      const sql = await open(testMigrations);
+      for (const [plan, dueAt] of [
+        ['a', 3],
+        ['b', 1],
+        ['c', 2],
+        ['later', 99],
+      ] as const)
+        await addBundle(sql, plan, dueAt);
+      const [one, other] = [new BundleLeases(sql, 9_000), new BundleLeases(sql, 9_000)];
+      assert.deepEqual(plansOf(await one.take(2, 10)), ['b', 'c']);
+      assert.deepEqual(plansOf(await other.take(2, 10)), ['a']);
+      assert.deepEqual(plansOf(await one.take(2, 10)), []);
+      assert.deepEqual(plansOf(await other.take(0, 100)), []);
+      assert.deepEqual(plansOf(await other.take(2, 100)), ['later']);
+    });
+
+    it('split what many take at the same moment', async () => {
+      const sql = await open(testMigrations);
+      for (let count = 0; count < 12; count += 1) await addBundle(sql, `p${count}`, count);
+      const all = Array.from({ length: 4 }, () => new BundleLeases(sql, 9_000));
+      const taken = (await Promise.all(all.map((leases) => leases.take(5, 100)))).flatMap(plansOf);
+      assert.equal(new Set(taken).size, 12);
+      assert.equal(taken.length, 12, 'no bundle is taken twice');
+    });
+
+    it('pass on when their time is over, and whoever slept through it changes nothing', async () => {
+      const sql = await open(testMigrations);
+      await addBundle(sql, 'a', 1);
+      const [one, other] = [new BundleLeases(sql, 9_000), new BundleLeases(sql, 9_000)];
+      const [first] = await one.take(1, 10);
+      assert.ok(first);
+      await touch(first);
+      await sql.run('UPDATE upload_bundles SET held_until = 5');
+      const [second] = await other.take(1, 10);
+      assert.ok(second);
+      await assert.rejects(touch(first), LostLease);
+      await assert.rejects(
+        first.lastly.transaction((tx) => tx.run('UPDATE upload_bundles SET attempts = 99')),
+        LostLease,
+      );
+      assert.equal(first.signal.aborted, false);
+      await one.renew();
+      assert.equal(first.signal.aborted, true, 'its work is called off');
+      await first.end();
+      await touch(second);
+      assert.equal(await attemptsOf(sql), 2);
+      await other.renew();
+      assert.equal(second.signal.aborted, false);
+    });
+
+    it('of a clock that was wrong hold nobody up', async () => {
+      const sql = await open(testMigrations);
+      await addBundle(sql, 'a', 1);
+      const [one, other] = [new BundleLeases(sql, 9_000), new BundleLeases(sql, 9_000)];
+      await one.take(1, 10);
+      await sql.run('UPDATE upload_bundles SET held_until = held_until + 7200000');
+      assert.deepEqual(plansOf(await other.take(1, 10)), ['a']);
+    });
+
+    it('go back with the last change, or without one', async () => {
+      const sql = await open(testMigrations);
+      await addBundle(sql, 'a', 1);
+      const leases = new BundleLeases(sql, 9_000);
+      const [first] = await leases.take(1, 10);
+      await first?.lastly.transaction((tx) => tx.run('UPDATE upload_bundles SET attempts = 1'));
+      const [second] = await leases.take(1, 10);
+      assert.equal(second?.bundle.attempts, 1);
+      await first?.end();
+      assert.deepEqual(await leases.take(1, 10), [], 'who gave it back has nothing to end');
+      await second?.end();
+      assert.deepEqual(plansOf(await leases.take(1, 10)), ['a']);
+    });
+  });
+});
