@@ -4,6 +4,7 @@
  *   unit     src/**, scripts/**, test/strangers/**: beside the code, no port but free ones, quick; those of one
  *            room share processes, because to load its modules costs more than most of the tests
  *   e2e      test/e2e/**: whole stacks on free ports, one process per file
+ *   long     test/long/**: stacks that are killed again and again, slow readers, random days, thousands of items
  *   servers  test/servers/**, and on PostgreSQL the suites of the others that run on every engine
  *   clients  test/clients/**: published third-party clients, with a package of their own
  *
@@ -35,10 +36,11 @@ const suites: Record<string, Suite> = {
   },
   // Four at once on two cores: whole stacks wait a good part of their time.
   e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=4'] },
+  long: { globs: ['test/long/**/*.test.ts'], flags: ['--test-concurrency=4'] },
   servers: {
-    globs: ['test/servers/**/*.test.ts', 'test/e2e/**/*.test.ts', 'src/**/*.test.ts'],
+    globs: ['test/servers/**/*.test.ts', 'test/{e2e,long}/**/*.test.ts', 'src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],
-    mentions: /forEachEngine|of engines\b|TEST_DATABASE_URL|support\/servers\/|'npm'/,
+    mentions: /forEachEngine|itOnEngine|of engines\b|TEST_DATABASE_URL|'npm'/,
   },
   clients: { globs: ['test/clients/**/*.test.ts'], flags: ['--test-concurrency=2'] },
 };

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { it } from 'node:test';
-import pg from 'pg';
 import { killedAfter } from '../../../test/support/killed-after.ts';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
+import { itOnEngine } from '../../storage/sql/testing.ts';
 import { type Credits, winc } from '../credits.ts';
 import { creditsMigrations } from '../migrations.ts';
 import { createCredits } from './ledger.ts';
@@ -61,26 +57,4 @@ async function survivesKills(databaseUrl: string | undefined, folder: string, na
   assert.ok(acknowledged.length >= 1_000);
 }
 
-it('survives being killed in the middle of mixed changes on SQLite', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-crash-'));
-  try {
-    await survivesKills(undefined, folder, 'ledger');
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
-
-const url = process.env.TEST_DATABASE_URL;
-it('survives being killed in the middle of mixed changes on PostgreSQL', {
-  skip: url === undefined && 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
-}, async () => {
-  const name = `crash_${process.pid}`;
-  try {
-    await survivesKills(url, '', name);
-  } finally {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    await client.query(`DROP SCHEMA IF EXISTS "${name}" CASCADE`);
-    await client.end();
-  }
-});
+itOnEngine('survives being killed in the middle of mixed changes', survivesKills);

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
-import pg from 'pg';
 import { eventually } from '../../../test/support/eventually.ts';
-import { testDatabaseUrl } from '../../config/testing.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
+import { itOnEngine } from '../../storage/sql/testing.ts';
 import { appendEvents } from '../event-log.ts';
 import { eventMigrations } from '../migrations.ts';
 import { testRow } from '../testing.ts';
@@ -77,26 +73,4 @@ async function survivesKills(databaseUrl: string | undefined, dataDir: string, n
   }
 }
 
-it('a sender that is killed again and again tells every event once and in order on SQLite', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-hooks-crash-'));
-  try {
-    await survivesKills(undefined, folder, 'events');
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
-
-const databaseUrl = testDatabaseUrl();
-it('a sender that is killed again and again tells every event once and in order on PostgreSQL', {
-  skip: databaseUrl === undefined && 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
-}, async () => {
-  const name = `hooks_crash_${process.pid}`;
-  try {
-    await survivesKills(databaseUrl, '', name);
-  } finally {
-    const client = new pg.Client({ connectionString: databaseUrl });
-    await client.connect();
-    await client.query(`DROP SCHEMA IF EXISTS "${name}" CASCADE`);
-    await client.end();
-  }
-});
+itOnEngine('a sender that is killed again and again tells every event once and in order', survivesKills);

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
-import pg from 'pg';
 import { killedAfter } from '../../../test/support/killed-after.ts';
 import { durableBank } from '../../../test/support/returns-bank.ts';
-import { testDatabaseUrl } from '../../config/testing.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import { assertSound } from '../../credits/ledger/testing.ts';
 import { silentLog } from '../../kernel/testing.ts';
 import { openDatabase } from '../../storage/sql/open.ts';
+import { itOnEngine } from '../../storage/sql/testing.ts';
 import { checkReturns } from './check.ts';
 import { createCreditReturns } from './credit-returns.ts';
 import { dayMs, returnsTestMigrations, testRules } from './testing.ts';
@@ -65,28 +61,4 @@ async function survivesKills(databaseUrl: string | undefined, folder: string, na
   }
 }
 
-it('sends every return exactly once over kills at any moment, on SQLite', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-returns-'));
-  try {
-    await survivesKills(undefined, folder, 'ledger');
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
-
-const url = testDatabaseUrl();
-it('sends every return exactly once over kills at any moment, on PostgreSQL', {
-  skip: url === undefined && 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
-}, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-returns-'));
-  const name = `returns_${process.pid}`;
-  try {
-    await survivesKills(url, folder, name);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    await client.query(`DROP SCHEMA IF EXISTS "${name}" CASCADE`);
-    await client.end();
-  }
-});
+itOnEngine('sends every return exactly once over kills at any moment', survivesKills);

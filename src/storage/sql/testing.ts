@@ -51,6 +51,27 @@ export function forEachEngine(suite: EngineSuite): void {
   });
 }
 
+/**
+ * A test on whichever engine `forEachEngine` would take, for processes that are killed and open the same database again
+ * and again: `name` in `folder`, or the schema `name` at `databaseUrl`.
+ */
+export function itOnEngine(
+  title: string,
+  test: (databaseUrl: string | undefined, folder: string, name: string) => Promise<void>,
+): void {
+  const databaseUrl = testDatabaseUrl();
+  it(`${title}, on ${databaseUrl === undefined ? 'SQLite' : 'PostgreSQL'}`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'turnpike-sql-'));
+    const name = `crash_${process.pid}_${randomBytes(4).toString('hex')}`;
+    try {
+      await test(databaseUrl, folder, name);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+      if (databaseUrl !== undefined) await dropSchemas(databaseUrl, new Set([name]));
+    }
+  });
+}
+
 function onSqlite(suite: EngineSuite): void {
   describe('on SQLite', () => {
     let folder: string | undefined;
