@@ -1730,7 +1730,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/bundler/bundle-leases.ts',
-        find: '      if (held === undefined) throw lost(plan);\n',
+        find: '      if (row === undefined) throw lost(plan);\n',
         put: '',
       },
     ],

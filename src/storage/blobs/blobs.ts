@@ -52,6 +52,8 @@ export interface BlobStore {
    * asking costs nothing. Reading what is not there throws `BlobMissing`, what has another size `BlobDamaged`.
    */
   readonly assume?: ((digest: BlobDigest, size: number) => BlobReader) | undefined;
+  /** As `loadBlob`, where a store can do better than open and read. */
+  load?(digest: BlobDigest, size: number): Promise<Buffer>;
   size(digest: BlobDigest): Promise<number | undefined>;
   delete(digest: BlobDigest): Promise<boolean>;
   /** What a scrub reads; undefined where the store looks after its bytes itself, as S3 does. */
@@ -96,6 +98,22 @@ export async function openSized(store: BlobStore, digest: BlobDigest, size: numb
   if (reader.size === size) return reader;
   await reader.close();
   throw new BlobDamaged(digest);
+}
+
+/**
+ * The whole of a small blob of that size as it lies there: for who compares it with its digest. Throws `BlobMissing`, and
+ * `BlobDamaged` where it has another size.
+ */
+export async function loadBlob(store: BlobStore, digest: BlobDigest, size: number): Promise<Buffer> {
+  if (store.load !== undefined) return store.load(digest, size);
+  const reader = await openSized(store, digest, size);
+  try {
+    const bytes = Buffer.allocUnsafeSlow(size);
+    await reader.read(bytes, 0);
+    return bytes;
+  } finally {
+    await reader.close();
+  }
 }
 
 const pattern = /^[0-9a-f]{64}$/;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { it } from 'node:test';
-import type { BlobStore } from './blobs.ts';
+import { BlobDamaged, BlobMissing, type BlobStore, loadBlob } from './blobs.ts';
 import { files } from './disk/files.ts';
 
 export function sha256(bytes: Uint8Array): string {
@@ -101,6 +101,16 @@ export function describeBlobStore(store: () => BlobStore, large: number): void {
     assert.ok(target.equals(bytes.subarray(12, 112)));
     await reader.close();
     await reader.close();
+  });
+
+  it('loads a blob of known size whole, or says that it is not there or of another size', async () => {
+    const bytes = seededBytes(50_000, 12);
+    const { digest, size } = await store().put(bytes);
+    assert.ok((await loadBlob(store(), digest, size)).equals(bytes));
+    for (const other of [size - 1, size + 1, 1])
+      await assert.rejects(loadBlob(store(), digest, other), BlobDamaged);
+    await assert.rejects(loadBlob(store(), sha256(seededBytes(9, 13)), 9), BlobMissing);
+    await assert.rejects(loadBlob(store(), '../x', 9), TypeError);
   });
 
   it('shows a blob only after its commit', async () => {

@@ -72,6 +72,29 @@ describe('leases of bundles', () => {
       assert.equal(second.signal.aborted, false);
     });
 
+    it('that are over are not taken a second time by who is still at work', async () => {
+      const sql = await open(testMigrations);
+      await addBundle(sql, 'a', 1);
+      const [one, other] = [new BundleLeases(sql, 9_000), new BundleLeases(sql, 9_000)];
+      const [first] = await one.take(1, 10);
+      await sql.run('UPDATE upload_bundles SET held_until = 5');
+      assert.deepEqual(await one.take(1, 10), []);
+      await one.renew();
+      assert.deepEqual(await other.take(1, 10), [], 'nobody took it in between');
+      await sql.run('UPDATE upload_bundles SET held_until = 5');
+      const [second] = await other.take(1, 10);
+      await second?.end();
+      await one.renew();
+      const [third] = await one.take(1, 10);
+      assert.ok(first && third);
+      await assert.rejects(
+        touch(first),
+        LostLease,
+        'what it lost it has not got back for the work of before',
+      );
+      await touch(third);
+    });
+
     it('of a clock that was wrong hold nobody up', async () => {
       const sql = await open(testMigrations);
       await addBundle(sql, 'a', 1);

@@ -23,11 +23,17 @@ export interface BundleLease {
   end(): Promise<void>;
 }
 
+interface Held {
+  /** Another one each time that a bundle is taken. */
+  readonly holder: string;
+  readonly work: AbortController;
+}
+
 export class BundleLeases {
   readonly #sql: Sql;
   readonly #leaseMs: number;
-  readonly #holder = randomUUID();
-  readonly #held = new Map<string, AbortController>();
+  /** By plan. */
+  readonly #held = new Map<string, Held>();
 
   constructor(sql: Sql, leaseMs: number) {
     this.#sql = sql;
@@ -39,32 +45,35 @@ export class BundleLeases {
     const taken: BundleLease[] = [];
     for (const { plan } of most > 0 ? await dueBundles(this.#sql, this.#isFree, now) : []) {
       if (taken.length >= most) break;
+      // Its time is over, and this process is still at it: others may take it, and until then it can be renewed.
+      if (this.#held.has(plan)) continue;
+      const held = { holder: randomUUID(), work: new AbortController() };
       const row = await this.#sql.get(
         `UPDATE upload_bundles SET holder = ?, held_until = ${this.#now} + ?
          WHERE plan = ? AND due_at <= ? AND state <> 'permanent' AND state <> 'dropped' AND ${this.#isFree}
          RETURNING *`,
-        this.#holder,
+        held.holder,
         this.#leaseMs,
         plan,
         now,
       );
-      if (row !== undefined) taken.push(this.#lease(readBundle(row)));
+      if (row !== undefined) taken.push(this.#lease(readBundle(row), held));
     }
     return taken;
   }
 
   /** Keeps what is held; work on what is not any more is called off. */
   async renew(): Promise<void> {
-    for (const [plan, work] of this.#held) {
+    for (const [plan, held] of this.#held) {
       const kept = await this.#sql.run(
         `UPDATE upload_bundles SET held_until = ${this.#now} + ? WHERE plan = ? AND holder = ?`,
         this.#leaseMs,
         plan,
-        this.#holder,
+        held.holder,
       );
-      if (kept === 0 && this.#held.get(plan) === work) {
+      if (kept === 0 && this.#held.get(plan) === held) {
         this.#held.delete(plan);
-        work.abort(lost(plan));
+        held.work.abort(lost(plan));
       }
     }
   }
@@ -77,26 +86,26 @@ export class BundleLeases {
     return `(holder IS NULL OR held_until < ${this.#now} OR held_until > ${this.#now} + ${maxLeaseMs})`;
   }
 
-  #lease(bundle: BundleRow): BundleLease {
+  #lease(bundle: BundleRow, held: Held): BundleLease {
     const { plan } = bundle;
-    const work = new AbortController();
-    this.#held.set(plan, work);
+    const { holder, work } = held;
+    this.#held.set(plan, held);
     const fence = async (tx: SqlExecutor): Promise<void> => {
-      const held = await tx.get(
+      const row = await tx.get(
         `SELECT 1 AS one FROM upload_bundles WHERE plan = ? AND holder = ? ${tx.forUpdate}`,
         plan,
-        this.#holder,
+        holder,
       );
-      if (held === undefined) throw lost(plan);
+      if (row === undefined) throw lost(plan);
     };
     const giveBack = (executor: SqlExecutor) =>
       executor.run(
         'UPDATE upload_bundles SET holder = NULL, held_until = NULL WHERE plan = ? AND holder = ?',
         plan,
-        this.#holder,
+        holder,
       );
     const forget = () => {
-      if (this.#held.get(plan) === work) this.#held.delete(plan);
+      if (this.#held.get(plan) === held) this.#held.delete(plan);
     };
     return {
       bundle,
@@ -121,7 +130,7 @@ export class BundleLeases {
         },
       },
       end: async () => {
-        if (this.#held.get(plan) !== work) return;
+        if (this.#held.get(plan) !== held) return;
         forget();
         // Where that fails another process takes it when its time is over.
         await giveBack(this.#sql).catch(() => {});

@@ -104,10 +104,10 @@ describe('the bytes of a bundle', () => {
       const { sql, blobs, plan, items, size } = await planned(t, open, Array(10).fill(20_000));
       const failing = new Set<string>();
       const flaky: BlobStore = Object.create(blobs, {
-        open: {
-          value: async (digest: string) => {
+        load: {
+          value: async (digest: string, size: number) => {
             if (failing.has(digest)) throw new BlobStoreUnavailable('no answer');
-            return blobs.open(digest);
+            return blobs.load(digest, size);
           },
         },
       });

@@ -10,6 +10,7 @@ import {
   type BlobReader,
   type BlobStore,
   BlobStoreUnavailable,
+  loadBlob,
   openSized,
 } from '../../storage/blobs/blobs.ts';
 
@@ -133,17 +134,13 @@ export async function loadProvenItem(
   item.set(head);
   let at = head.length;
   for (const { digest, start, size } of segments) {
-    const reader = await openBlob(blobs, digest, start + size);
     try {
-      const read = await reader.read(item.subarray(at, at + size), start);
-      // What lies before is of the header, as above.
-      const blob = item.subarray(at - start, at + size);
-      if (read !== size || hashOf('sha256', blob, 'hex') !== digest) throw new BlobDamaged(digest);
+      const blob = await loadBlob(blobs, digest, start + size);
+      if (hashOf('sha256', blob, 'hex') !== digest) throw new BlobDamaged(digest);
+      item.set(blob.subarray(start), at);
     } catch (error) {
       await tellDamaged(blobs, digest, error);
       lost(error);
-    } finally {
-      await reader.close();
     }
     at += size;
   }

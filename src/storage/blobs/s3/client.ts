@@ -7,12 +7,12 @@
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AwsV4Signer } from 'aws4fetch';
 import { Agent, type Dispatcher, request } from 'undici';
 import { backoffMs } from '../../../kernel/background/backoff.ts';
 import { messageOf } from '../../../kernel/errors.ts';
 import { BlobStoreUnavailable } from '../blobs.ts';
 import type { S3Address } from './address.ts';
+import { S3Signer } from './sign.ts';
 
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
@@ -52,12 +52,12 @@ export class S3Client {
   readonly #address: S3Address;
   readonly #agent: Agent;
   readonly #giveUpMs: number;
-  /** The signing keys of the day, derived once. */
-  readonly #signingKeys = new Map<string, ArrayBuffer>();
+  readonly #signer: S3Signer;
 
   constructor(address: S3Address, { answerMs, bytesMs, giveUpMs }: S3Patience = defaultPatience) {
     this.#address = address;
     this.#giveUpMs = giveUpMs;
+    this.#signer = new S3Signer(address);
     this.#agent = new Agent({
       connections: 64,
       connect: { timeout: 5_000 },
@@ -142,25 +142,16 @@ export class S3Client {
     throw judged(new S3Refusal(wanted, statusCode, errorCode(answer)), afterMs);
   }
 
-  async #request(wanted: S3Request): Promise<S3Response> {
+  #request(wanted: S3Request): Promise<S3Response> {
     const { method, key, query = {}, headers = {}, body } = wanted;
-    const { origin, bucket, prefix, accessKeyId, secretAccessKey, region } = this.#address;
+    const { origin, bucket, prefix } = this.#address;
     const url = new URL(`${origin}/${bucket}${key === '' ? '' : `/${prefix}${key}`}`);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const signed = await new AwsV4Signer({
-      method,
-      url: url.toString(),
-      headers: { ...headers, 'x-amz-content-sha256': wanted.bodyDigest ?? digestOf(body) },
-      accessKeyId,
-      secretAccessKey,
-      region,
-      service: 's3',
-      cache: this.#signingKeys,
-    }).sign();
-    return request(signed.url, {
+    const bodyDigest = wanted.bodyDigest ?? digestOf(body);
+    return request(url, {
       dispatcher: this.#agent,
       method,
-      headers: Object.fromEntries(signed.headers),
+      headers: this.#signer.sign({ method, url, headers, bodyDigest }),
       ...(body !== undefined && { body }),
     });
   }

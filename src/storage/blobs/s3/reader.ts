@@ -75,6 +75,19 @@ export class S3BlobReader implements BlobReader {
     return done;
   }
 
+  /** All of it at once, which costs a third of reading it piece by piece. */
+  async load(): Promise<Buffer> {
+    const { body, headers } = await this.#get(0, this.size);
+    if (headers['content-length'] !== undefined) {
+      const bytes = await body.arrayBuffer().catch(() => undefined);
+      if (bytes?.byteLength === this.size) return Buffer.from(bytes);
+    } else body.destroy();
+    // It broke off, or nobody says how long it is.
+    const bytes = Buffer.allocUnsafeSlow(this.size);
+    await this.read(bytes, 0);
+    return bytes;
+  }
+
   check(): void {}
 
   async close(): Promise<void> {}

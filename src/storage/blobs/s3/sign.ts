@@ -1,5 +1,5 @@
 /**
- * AWS Signature Version 4 for S3: every header of a request is signed, and its body by its digest. The key of the day is
+ * AWS Signature Version 4 for S3: the headers of a request are signed, and its body by its digest. The key of the day is
  * derived once. All of it is small hashes, which are made here: a trip to another thread costs more than each.
  */
 import { createHmac, hash } from 'node:crypto';
@@ -13,6 +13,9 @@ export interface UnsignedRequest {
   /** SHA-256 of the body, in hex. */
   readonly bodyDigest: string;
 }
+
+/** Proxies may ask for another part than they were asked for. */
+const unsigned = 'range';
 
 export class S3Signer {
   readonly #address: Pick<S3Address, 'accessKeyId' | 'secretAccessKey' | 'region'>;
@@ -33,7 +36,9 @@ export class S3Signer {
       'x-amz-date': time,
     };
     const signed: Record<string, string> = { ...sent, host: url.host };
-    const names = Object.keys(signed).sort();
+    const names = Object.keys(signed)
+      .filter((name) => name !== unsigned)
+      .sort();
     const canonical = [
       method,
       canonicalPath(url),

@@ -63,6 +63,11 @@ export class S3BlobStore implements BlobStore {
     return new S3BlobReader(this.#client, digest, { size, etag: undefined });
   }
 
+  load(digest: BlobDigest, size: number): Promise<Buffer> {
+    assertDigest(digest);
+    return new S3BlobReader(this.#client, digest, { size, etag: undefined }).load();
+  }
+
   async size(digest: BlobDigest): Promise<number | undefined> {
     return (await this.#look(digest))?.size;
   }
