@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { NameChanges } from '../../delivery/name-changes.ts';
 import type { ForkedChain } from '../../fork/chain.ts';
+import type { Job } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import { HttpClient } from '../../outside/http.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { BlobCache } from '../../storage/blobs/cache/cache.ts';
+import { leftoversJobs } from '../../storage/blobs/leftovers-job.ts';
 import { openBlobCache, openBlobStore } from '../../storage/blobs/open.ts';
 import { Scrub, type ScrubMetrics } from '../../storage/scrub.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
@@ -78,6 +80,8 @@ export interface GatewayContent {
   readonly nameChanges: NameChanges;
   /** Reads what is cached again and again. */
   readonly scrub: Scrub;
+  /** Look after what gateways share. */
+  readonly sharedJobs: readonly Job[];
   readonly serving: Omit<ServeParts, 'blocklist' | 'meter'>;
   close(): Promise<void>;
 }
@@ -187,6 +191,7 @@ export function createContent(deps: ContentDeps): GatewayContent {
       metrics: deps.scrubs,
       log,
     }),
+    sharedJobs: deps.shared === undefined ? [] : leftoversJobs(deps.shared, log),
     serving: {
       content,
       index,
@@ -223,7 +228,7 @@ export function createContentPart({ config, content, blocklist, meter }: Content
   const parts: ServeParts = { ...content.serving, blocklist, meter };
   return {
     name: 'content',
-    jobs: [content.scrub, ...content.nameChanges.jobs],
+    jobs: [content.scrub, ...content.sharedJobs, ...content.nameChanges.jobs],
     apex: apexHandler(parts, { apexId, apexName }),
     routes: (app) =>
       contentRoutes(app, parts, {

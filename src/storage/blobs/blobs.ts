@@ -39,8 +39,12 @@ export interface BlobReader {
 }
 
 export interface BlobStore {
-  writer(): Promise<BlobWriter>;
-  put(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<{ digest: BlobDigest; size: number }>;
+  /** `expected` is the size, where it is known before: some stores do better then. Another size is no error. */
+  writer(expected?: number): Promise<BlobWriter>;
+  put(
+    bytes: Uint8Array | AsyncIterable<Uint8Array>,
+    expected?: number,
+  ): Promise<{ digest: BlobDigest; size: number }>;
   /** undefined when there is no such blob; an unreachable store throws `BlobStoreUnavailable`. */
   open(digest: BlobDigest): Promise<BlobReader | undefined>;
   /**
@@ -54,6 +58,11 @@ export interface BlobStore {
   delete(digest: BlobDigest): Promise<boolean>;
   /** What a scrub reads; undefined where the store looks after its bytes itself, as S3 does. */
   readonly scrubbed?: Scrubbable | undefined;
+  /**
+   * Removes what writers that died left behind so long ago, and answers how many pieces that were, or that the key in use
+   * may not list the store. Undefined where that is done when a store is opened.
+   */
+  removeLeftovers?(olderThanMs: number): Promise<number | 'refused'>;
   close(): Promise<void>;
 }
 

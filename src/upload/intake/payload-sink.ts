@@ -43,6 +43,7 @@ export class PayloadSink {
   readonly #disk: DiskSpace;
   #held: Buffer[] = [];
   #size = 0;
+  #expected: number | undefined;
   #writer: BlobWriter | undefined;
   #room: SpaceReservation | undefined;
 
@@ -53,6 +54,7 @@ export class PayloadSink {
 
   /** Before the payload is read: takes room on the disk for what is known of its length. Throws `DiskNearlyFull`. */
   async makeRoom(bytes: number | undefined): Promise<void> {
+    this.#expected = bytes;
     this.#room = await this.#disk.reserve(bytes ?? 0);
   }
 
@@ -67,7 +69,7 @@ export class PayloadSink {
     }
     this.#held.push(bytes);
     if (this.#size <= inlineBytes) return;
-    this.#writer = await this.#blobs.writer();
+    this.#writer = await this.#blobs.writer(this.#expected);
     const held = this.#held;
     this.#held = [];
     for (const piece of held) await this.#writer.write(piece);

@@ -8,6 +8,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
+import { leftoversJobs } from '../../storage/blobs/leftovers-job.ts';
 import { createScrubMetrics, Scrub, type Scrubbable } from '../../storage/scrub.ts';
 
 /** Damage that is found before a bundle is made costs nobody anything: these are read more often than copies. */
@@ -20,7 +21,7 @@ export interface StoredBlobsDeps {
   readonly log: Logger;
 }
 
-/** Nothing where the store looks after its bytes itself. */
+/** Of a store that looks after its bytes itself only what nobody finished is removed. */
 export function storedBlobsPart({ config, blobs, metrics, log }: StoredBlobsDeps): Part {
   const scrubs = createScrubMetrics(metrics, 'upload_');
   const { scrubbed } = blobs;
@@ -31,7 +32,8 @@ export function storedBlobsPart({ config, blobs, metrics, log }: StoredBlobsDeps
     [],
     () => damaged.count,
   );
-  if (scrubbed === undefined) return { name: 'stored blobs' };
+  const leftovers = leftoversJobs(blobs, log);
+  if (scrubbed === undefined) return { name: 'stored blobs', jobs: leftovers };
   const scrub = new Scrub({
     store: 'uploads',
     files: damaged.noted(scrubbed),
@@ -41,7 +43,7 @@ export function storedBlobsPart({ config, blobs, metrics, log }: StoredBlobsDeps
     metrics: scrubs,
     log,
   });
-  return { name: 'stored blobs', jobs: [scrub], problems: () => damaged.problems() };
+  return { name: 'stored blobs', jobs: [scrub, ...leftovers], problems: () => damaged.problems() };
 }
 
 const maxDamaged = 10_000;

@@ -51,7 +51,7 @@ async function receive(
   writing: (bytes: number) => void,
 ): Promise<void> {
   const { sql, blobs, now } = deps;
-  const writer = await blobs.writer();
+  const writer = await blobs.writer(stated);
   let written: PartRow;
   try {
     let size = 0;

@@ -18,6 +18,8 @@ export interface Balanced {
   /** `primary` and `standbys` of PostgreSQL are told apart by asking them; `http` ones by a path that answers 200. */
   readonly kind: 'primary' | 'standbys' | { readonly httpPath: string };
   readonly ports: readonly number[];
+  /** How long a server may take to answer that it is well; 2 unless said. Machines may be busy. */
+  readonly checkSeconds?: number;
 }
 
 export interface Haproxy {
@@ -75,12 +77,11 @@ defaults
   timeout connect 2s
   timeout client 10m
   timeout server 10m
-  timeout check 2s
   default-server inter 200ms fall 1 rise 1 on-marked-down shutdown-sessions
 `;
 
-function listen({ name, kind, ports }: Balanced, port: number): string {
-  const lines = [`listen ${name}`, `  bind 127.0.0.1:${port}`];
+function listen({ name, kind, ports, checkSeconds = 2 }: Balanced, port: number): string {
+  const lines = [`listen ${name}`, `  bind 127.0.0.1:${port}`, `  timeout check ${checkSeconds}s`];
   if (typeof kind === 'string') lines.push('  mode tcp', ...recoveryCheck(kind === 'standbys'));
   else {
     lines.push('  mode http', '  balance roundrobin', '  option redispatch', '  retries 2');

@@ -156,7 +156,7 @@ export class SharedCopies implements Pick<BlobStore, 'open'> {
         size,
         this.#seconds(),
       );
-      const made = await store.put(reader.stream());
+      const made = await store.put(reader.stream(), size);
       if (made.digest !== digest) {
         await store.delete(made.digest);
         throw new Error('a cached file changed while it was copied');

@@ -11,7 +11,8 @@ import {
 } from '../blobs.ts';
 import { putThrough } from '../writer-steps.ts';
 import { parseS3Url, type S3Address } from './address.ts';
-import { S3Client } from './client.ts';
+import { defaultPatience, S3Client, type S3Patience, S3Refusal } from './client.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { S3BlobReader, type S3Object } from './reader.ts';
 import { defaultWriterLimits, S3BlobWriter, type S3WriterLimits } from './writer.ts';
 
@@ -19,15 +20,15 @@ export class S3BlobStore implements BlobStore {
   readonly #client: S3Client;
   readonly #limits: S3WriterLimits;
 
-  private constructor(address: S3Address, limits: S3WriterLimits) {
-    this.#client = new S3Client(address);
+  private constructor(address: S3Address, limits: S3WriterLimits & S3Patience) {
+    this.#client = new S3Client(address, limits);
     this.#limits = limits;
   }
 
   /** Asks for the bucket once, so that a wrong address or key stops the start and not the first upload. */
-  static async open(url: string, limits: Partial<S3WriterLimits> = {}): Promise<S3BlobStore> {
+  static async open(url: string, limits: Partial<S3WriterLimits & S3Patience> = {}): Promise<S3BlobStore> {
     const address = parseS3Url(url);
-    const store = new S3BlobStore(address, { ...defaultWriterLimits, ...limits });
+    const store = new S3BlobStore(address, { ...defaultWriterLimits, ...defaultPatience, ...limits });
     try {
       const { statusCode } = await store.#client.tell({ method: 'HEAD', key: '' }, [200, 301, 403, 404]);
       if (statusCode === 404)
@@ -41,12 +42,15 @@ export class S3BlobStore implements BlobStore {
     }
   }
 
-  async writer(): Promise<BlobWriter> {
-    return new S3BlobWriter(this.#client, this.#limits);
+  async writer(expected?: number): Promise<BlobWriter> {
+    return new S3BlobWriter(this.#client, this.#limits, expected);
   }
 
-  put(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<{ digest: BlobDigest; size: number }> {
-    return putThrough(new S3BlobWriter(this.#client, this.#limits), bytes);
+  put(
+    bytes: Uint8Array | AsyncIterable<Uint8Array>,
+    expected?: number,
+  ): Promise<{ digest: BlobDigest; size: number }> {
+    return putThrough(new S3BlobWriter(this.#client, this.#limits, expected), bytes);
   }
 
   async open(digest: BlobDigest): Promise<BlobReader | undefined> {
@@ -81,8 +85,17 @@ export class S3BlobStore implements BlobStore {
 
   async delete(digest: BlobDigest): Promise<boolean> {
     if ((await this.size(digest)) === undefined) return false;
-    await this.#client.tell({ method: 'DELETE', key: digestPath(digest) });
+    await this.#client.tell({ method: 'DELETE', key: digestPath(digest) }, [200, 204, 404]);
     return true;
+  }
+
+  async removeLeftovers(olderThanMs: number): Promise<number | 'refused'> {
+    try {
+      return await removeLeftovers(this.#client, olderThanMs);
+    } catch (error) {
+      if (error instanceof S3Refusal && error.status === 403) return 'refused';
+      throw error;
+    }
   }
 
   close(): Promise<void> {
