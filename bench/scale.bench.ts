@@ -290,13 +290,7 @@ async function measureSurface(
   await using servers = new AsyncDisposableStack();
   const running: RunningServer[] = [];
   for (const { processes, place } of cases) {
-    const company = processes > 1 ? 'several' : 'alone';
-    const args = [
-      surface,
-      place.dataDir,
-      company,
-      ...(place.databaseUrl === undefined ? [] : [place.databaseUrl]),
-    ];
+    const args = [surface, place.dataDir, ...(place.databaseUrl === undefined ? [] : [place.databaseUrl])];
     const script = join(import.meta.dirname, 'scale.server.ts');
     running.push(servers.use(await startServer({ script, args, processes })));
   }

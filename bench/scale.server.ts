@@ -1,6 +1,6 @@
 /**
  * One of several processes on one database, for scale.bench.ts: `node scale.server.ts <surface> <data folder>
- * <several|alone> [database address]`. The surface is `gateway`, `payment`, `upload`, or `ledger`: a bare server that
+ * [database address]`. The surface is `gateway`, `payment`, `upload`, or `ledger`: a bare server that
  * reserves and settles credits for every request.
  */
 import { createPrivateKey, randomUUID } from 'node:crypto';
@@ -20,7 +20,7 @@ import { loadAddress } from './load-wallets.ts';
 import { reportServer } from './report-server.ts';
 import { environmentOf, loadWallets } from './scale-data.ts';
 
-const [surface = '', dataDir = '', company, databaseUrl] = process.argv.slice(2);
+const [surface = '', dataDir = '', databaseUrl] = process.argv.slice(2);
 const environment = environmentOf({ dataDir, databaseUrl });
 const config = readConfig({
   ...environment,

@@ -18,7 +18,7 @@ const ownMigrations: readonly Migration[] = [
 ];
 
 /** All migrations of the schema, in order; every opener gives this list. */
-const schemaMigrations: readonly Migration[] = [
+export const routerMigrations: readonly Migration[] = [
   ...provenMigrations,
   ...telemetryMigrations,
   ...ownMigrations,
@@ -41,7 +41,7 @@ export function routerDatabases(
   const open = async (file: string, migrations: readonly Migration[]): Promise<Sql> =>
     settings.databaseUrl === undefined
       ? await openSqliteFile(file, migrations)
-      : await openDatabase({ ...settings, dataDir, name: 'router', migrations: schemaMigrations, log });
+      : await openDatabase({ ...settings, dataDir, name: 'router', migrations: routerMigrations, log });
   return {
     proven: () => open(join(cachePath, 'known.db'), provenMigrations),
     // An operator who names a file wants that file.

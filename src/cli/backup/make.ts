@@ -27,10 +27,16 @@ import { blobHold } from '../../upload/items/blob-uses.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { version } from '../version.ts';
 import { checkLedger, checkLedgerFile } from './check-ledger.ts';
-import { sharedDatabases, sqliteDatabases, sqlitePath } from './databases.ts';
+import {
+  type DatabaseConfig,
+  postgresOf,
+  sharedDatabases,
+  sqliteDatabases,
+  sqlitePath,
+} from './databases.ts';
 import { otherFiles, readKeyFiles } from './files.ts';
 
-export type BackupConfig = Pick<Config, 'DATA_DIR' | 'DATABASE_URL' | 'BLOB_STORE_URL' | 'WORLD'>;
+export type BackupConfig = DatabaseConfig & Pick<Config, 'BLOB_STORE_URL' | 'WORLD'>;
 
 export interface BackupOptions {
   /** Seals the keys; undefined: they are left out. */
@@ -97,7 +103,7 @@ async function inScratch<T>(dataDir: string, work: (scratch: string) => Promise<
 }
 
 function insistOnSomething(config: BackupConfig): void {
-  if (config.DATABASE_URL !== undefined) return;
+  if (sharedDatabases.some(({ name }) => postgresOf(config, name) !== undefined)) return;
   let names: string[] = [];
   try {
     names = sqliteDatabases(config);
@@ -138,10 +144,11 @@ async function copyDatabases(
 ): Promise<CopiedDatabases> {
   const databases: DatabaseCopy[] = [];
   let digests: string[] = [];
-  const url = config.DATABASE_URL;
-  for (const { name } of url === undefined ? [] : sharedDatabases) {
+  for (const { name } of sharedDatabases) {
+    const url = postgresOf(config, name);
+    if (url === undefined) continue;
     step(`database ${name}`);
-    const copy = await copyPostgres(place.blobs, { url: url ?? '', schema: name }, async (snapshot) => {
+    const copy = await copyPostgres(place.blobs, { url, schema: name }, async (snapshot) => {
       if (name === 'ledger') ({ digests } = await checkLedger(snapshot));
     });
     if (copy !== undefined) databases.push({ name, ...copy });

@@ -19,11 +19,11 @@ import { BackupDamaged, readPart } from '../../storage/backup/stored-bytes.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { type CheckedLedger, checkLedger } from './check-ledger.ts';
-import { sharedDatabases, sqlitePath } from './databases.ts';
+import { type DatabaseConfig, postgresOf, sharedDatabases, sqlitePath } from './databases.ts';
 import { writeBelow, writeKeyFiles } from './files.ts';
 import { readRestoreMark, writeRestoreMark } from './restore-mark.ts';
 
-export type RestoreConfig = Pick<Config, 'DATA_DIR' | 'DATABASE_URL' | 'BLOB_STORE_URL' | 'WORLD'>;
+export type RestoreConfig = DatabaseConfig & Pick<Config, 'BLOB_STORE_URL' | 'WORLD'>;
 
 export interface RestoreOptions {
   /** Opens the keys; undefined: they are left out. */
@@ -64,8 +64,7 @@ function insistOnFit(config: RestoreConfig, manifest: Manifest, { passphrase }: 
     );
   }
   for (const { name, engine } of manifest.databases) {
-    const isShared = sharedDatabases.some((database) => database.name === name);
-    const wanted = config.DATABASE_URL !== undefined && isShared ? 'postgres' : 'sqlite';
+    const wanted = postgresOf(config, name) === undefined ? 'sqlite' : 'postgres';
     if (engine === wanted) continue;
     throw new StartupError(
       engine === 'postgres'
@@ -83,7 +82,7 @@ async function insistOnEmpty(config: RestoreConfig, manifest: Manifest): Promise
   const mark = readRestoreMark(config.DATA_DIR);
   const isAgain = mark?.state === 'running' && mark.backup === manifest.id;
   const shared = manifest.databases.filter(({ engine }) => engine === 'postgres');
-  const places = shared.map(({ name }) => ({ url: config.DATABASE_URL ?? '', schema: name }));
+  const places = shared.map(({ name }) => ({ url: postgresOf(config, name) ?? '', schema: name }));
   if (isAgain) {
     for (const schema of places) await dropSchema(schema);
     for (const { name, engine } of manifest.databases) {
@@ -134,7 +133,7 @@ async function restoreDatabase(
   await restorePostgres(
     blobs,
     database,
-    { url: config.DATABASE_URL ?? '', schema: database.name },
+    { url: postgresOf(config, database.name) ?? '', schema: database.name },
     migrations,
   );
 }

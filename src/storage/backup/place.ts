@@ -106,7 +106,7 @@ async function openBucket(url: string): Promise<BackupPlace> {
       const found: string[] = [];
       let after: string | undefined;
       for (let page = 0; page < mostPages; page += 1) {
-        const answer = await client.ask({
+        const { xml: answer } = await client.ask({
           method: 'GET',
           key: '',
           query: {

@@ -4,6 +4,7 @@
  * between its types and ours.
  */
 import pg, { type Client } from 'pg';
+import { postgresHosts } from '../../config/postgres-url.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { BlobStore } from '../blobs/blobs.ts';
 import { numbered } from '../sql/placeholders.ts';
@@ -203,17 +204,8 @@ async function insertRows(client: Client, table: string, lines: AsyncIterable<st
 }
 
 async function connected<T>(url: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: withoutPoolSize(url),
-    application_name: 'turnpike backup',
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-    types: typeParsers(),
-  });
-  // A failing connection also rejects the statement that waits for it.
-  client.on('error', () => {});
+  const client = await connectPrimary(url);
   try {
-    await client.connect();
     return await use(client);
   } catch (error) {
     throw translated(error);
@@ -221,6 +213,33 @@ async function connected<T>(url: string, use: (client: Client) => Promise<T>): P
     // Ends whatever transaction is open.
     await client.end().catch(() => {});
   }
+}
+
+/** To the first of the hosts that is no standby; where all are, the last says so when it is written to. */
+async function connectPrimary(url: string): Promise<Client> {
+  const hosts = postgresHosts(url);
+  for (const [index, host] of hosts.entries()) {
+    const client = new pg.Client({
+      connectionString: withoutPoolSize(host),
+      application_name: 'turnpike backup',
+      connectionTimeoutMillis: connectTimeoutMs,
+      keepAlive: true,
+      types: typeParsers(),
+    });
+    // A failing connection also rejects the statement that waits for it.
+    client.on('error', () => {});
+    const isLast = index === hosts.length - 1;
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ standby: number }>('SELECT pg_is_in_recovery() AS standby');
+      if (isLast || rows[0]?.standby === 0) return client;
+      await client.end();
+    } catch (error) {
+      await client.end().catch(() => {});
+      if (isLast) throw translated(error);
+    }
+  }
+  throw new Error('the address of a PostgreSQL names a host');
 }
 
 /** Our own parameter of the address; the rest is the client library's. */
