@@ -40,7 +40,8 @@ export async function openBundling({ folder, store, node, maxItems }: BundlingOp
     confirmations: 1,
     chunkConcurrency: 8,
     retentionMs: 3_600_000,
-    pollMs: 10,
+    // Every round writes that the planner is alive.
+    pollMs: 200,
   });
   return {
     ...{ sql, blobs, bundler },

@@ -28,8 +28,8 @@ import { readAhead } from './read-ahead.ts';
 /** Rows that are fetched together. */
 const page = 64;
 const ahead = { most: 32, bytes: 8 * 1024 * 1024 };
-/** Reads of blobs at the same time, for all bundles: uploads use the same store. */
-const readsAtOnce = 32;
+/** Reads of blobs at the same time, for all bundles: uploads use the same store. Of files no more than threads that read. */
+const readsAtOnce = { far: 32, near: 4 };
 /** A larger item is not loaded ahead, but streamed when its turn comes. */
 const streamedBytes = 256 * 1024;
 const mostKeptOfOne = 8 * 1024 * 1024;
@@ -89,7 +89,7 @@ export type Proven = { readonly tree: DataTree } | { readonly failed: readonly L
 
 export class BundleReader {
   readonly #deps: BundleReaderDeps;
-  readonly #reads = new AtOnce(readsAtOnce);
+  readonly #reads: AtOnce;
   readonly #trees = new LRUCache<string, DataTree>({ max: keptTrees });
   readonly #kept = new LRUCache<string, Buffer>({
     maxSize: mostKept,
@@ -98,6 +98,7 @@ export class BundleReader {
 
   constructor(deps: BundleReaderDeps) {
     this.#deps = deps;
+    this.#reads = new AtOnce(deps.blobs.assume === undefined ? readsAtOnce.near : readsAtOnce.far);
   }
 
   /** The whole bundle in order, in pieces of bounded size. Throws `LostItem`. */
