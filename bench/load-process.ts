@@ -2,17 +2,23 @@
  * The load itself: a number of kept-alive connections, each asking again as soon as its answer is whole. Bare
  * sockets and a small reader of answers, so that the generator costs less than any server it measures.
  */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { signItem } from '../src/wallets/data-items/signer.ts';
 import { AnswerReader } from './answer-reader.ts';
+import { loadSigner } from './load-wallets.ts';
 
 export interface LoadTarget {
-  readonly url: string;
+  /** Of one server; connections are spread over them in turn. */
+  readonly urls: readonly string[];
   readonly paths: readonly string[];
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+  /** Instead of a body: each request carries a data item that was not sent before, signed by one of so many wallets. */
+  readonly items: { readonly payloadBytes: number; readonly wallets: number } | undefined;
   readonly connections: number;
   readonly expect: readonly number[];
 }
@@ -20,6 +26,8 @@ export interface LoadTarget {
 /** Said to this process: first the targets, then as many turns as wanted; each is answered when it is done. */
 export type LoadOrder =
   | { readonly kind: 'open'; readonly targets: readonly LoadTarget[] }
+  /** Makes the items of the next turn, outside of its time. */
+  | { readonly kind: 'prepare'; readonly target: number }
   | { readonly kind: 'turn'; readonly target: number; readonly milliseconds: number };
 
 /** One turn on one target. */
@@ -36,11 +44,14 @@ class Load {
   readonly #requests: readonly Buffer[];
   readonly #expected: ReadonlySet<number>;
   readonly #fail: (error: Error) => void;
-  #sockets = 0;
+  /** Connections that are open, by their number. */
+  readonly #sockets = new Set<number>();
   /** Connections without a question on the way. */
-  readonly #resting: (() => void)[] = [];
+  readonly #resting = new Set<() => void>();
   #on = false;
   #asked = 0;
+  #items: Buffer[] = [];
+  #madeItems = 0;
   #bytes = 0;
   #latencies: number[] = [];
 
@@ -51,45 +62,73 @@ class Load {
     this.#fail = fail;
   }
 
+  /** All connections that are not open; a server closes those that rest for long. */
   async open(): Promise<void> {
-    const { hostname, port } = new URL(this.#target.url);
-    const reason = (text: string) => new Error(`${this.#target.method} ${this.#target.paths[0]}: ${text}`);
-    const opened = Array.from({ length: this.#target.connections }, async () => {
-      const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-      this.#sockets += 1;
-      await once(socket, 'connect');
-      socket.on('error', (error) => this.#fail(reason(error.message)));
-      socket.on('close', () => this.#fail(reason('the server closed the connection')));
-      let since = 0;
-      const ask = (): void => {
-        since = performance.now();
-        socket.write(this.#requests[this.#asked++ % this.#requests.length] ?? '');
-      };
-      const reader = new AnswerReader((status) => {
-        if (!this.#expected.has(status)) return this.#fail(reason(`status ${status}`));
-        this.#latencies.push(performance.now() - since);
-        if (this.#on) ask();
-        else this.#resting.push(ask);
-      }, this.#target.method === 'HEAD');
-      socket.on('data', (chunk) => {
-        this.#bytes += chunk.length;
-        reader.read(chunk);
-      });
-      this.#resting.push(ask);
+    const { connections } = this.#target;
+    const missing = Array.from({ length: connections }, (_, at) => at).filter((at) => !this.#sockets.has(at));
+    await Promise.all(missing.map((at) => this.#connect(at)));
+  }
+
+  async #connect(at: number): Promise<void> {
+    const { urls, items, method, paths } = this.#target;
+    const reason = (text: string) => new Error(`${method} ${paths[0]}: ${text}`);
+    const { hostname, port } = new URL(urls[at % urls.length] ?? '');
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    this.#sockets.add(at);
+    await once(socket, 'connect');
+    let since = 0;
+    const ask = (): void => {
+      const request =
+        items === undefined ? this.#requests[this.#asked++ % this.#requests.length] : this.#items.pop();
+      // All that were made for this turn are sent.
+      if (request === undefined) return void this.#resting.add(ask);
+      since = performance.now();
+      socket.write(request);
+    };
+    const reader = new AnswerReader((status) => {
+      if (!this.#expected.has(status)) return this.#fail(reason(`status ${status}`));
+      this.#latencies.push(performance.now() - since);
+      if (this.#on) ask();
+      else this.#resting.add(ask);
+    }, method === 'HEAD');
+    socket.on('error', (error) => this.#fail(reason(error.message)));
+    socket.on('close', () => {
+      if (!this.#resting.delete(ask)) this.#fail(reason('the server closed the connection'));
+      this.#sockets.delete(at);
     });
-    await Promise.all(opened);
+    socket.on('data', (chunk) => {
+      this.#bytes += chunk.length;
+      reader.read(chunk);
+    });
+    this.#resting.add(ask);
+  }
+
+  /** Half as many again as were sent in the turn before. */
+  async prepare(): Promise<void> {
+    const { items } = this.#target;
+    if (items === undefined) return;
+    const wanted = Math.max(4 * this.#target.connections, Math.ceil(1.5 * this.#latencies.length));
+    while (this.#items.length < wanted) {
+      const signer = loadSigner(this.#madeItems++ % items.wallets);
+      const data = randomBytes(items.payloadBytes);
+      const body = await signItem({ data, tags: [{ name: 'Content-Type', value: 'text/plain' }] }, signer);
+      this.#items.push(requestBytes(this.#target, this.#target.paths[0] ?? '/', body));
+    }
   }
 
   /** Load until the time is over and the last answers are in. */
   async turn(milliseconds: number): Promise<LoadOutcome> {
+    await this.open();
     this.#latencies = [];
     this.#bytes = 0;
     const start = performance.now();
     this.#on = true;
-    for (const ask of this.#resting.splice(0)) ask();
+    const resting = [...this.#resting];
+    this.#resting.clear();
+    for (const ask of resting) ask();
     await sleep(milliseconds);
     this.#on = false;
-    while (this.#resting.length < this.#sockets) await sleep(1);
+    while (this.#resting.size < this.#sockets.size) await sleep(1);
     return {
       requests: this.#latencies.length,
       bytes: this.#bytes,
@@ -99,9 +138,12 @@ class Load {
   }
 }
 
-function requestBytes(target: LoadTarget, path: string): Buffer {
-  const { host } = new URL(target.url);
-  const body = Buffer.from(target.body ?? '');
+function requestBytes(
+  target: LoadTarget,
+  path: string,
+  body: Uint8Array = Buffer.from(target.body ?? ''),
+): Buffer {
+  const { host } = new URL(target.urls[0] ?? '');
   const length = body.length > 0 ? { 'content-length': String(body.length) } : {};
   const head = Object.entries({ host, ...length, ...target.headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
@@ -111,11 +153,13 @@ function requestBytes(target: LoadTarget, path: string): Buffer {
 
 const loads: Load[] = [];
 
-async function obey(order: LoadOrder): Promise<LoadOutcome | 'opened'> {
-  if (order.kind === 'turn') {
+async function obey(order: LoadOrder): Promise<LoadOutcome | 'opened' | 'prepared'> {
+  if (order.kind !== 'open') {
     const load = loads[order.target];
     if (load === undefined) throw new Error(`no target ${order.target}`);
-    return load.turn(order.milliseconds);
+    if (order.kind === 'turn') return load.turn(order.milliseconds);
+    await load.prepare();
+    return 'prepared';
   }
   for (const target of order.targets) {
     const load = new Load(target, fail);

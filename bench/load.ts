@@ -8,6 +8,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoadOrder, LoadOutcome, LoadTarget } from './load-process.ts';
 import type { ServerReport } from './report-server.ts';
@@ -15,6 +16,8 @@ import type { ServerReport } from './report-server.ts';
 export interface ServerUnderTest {
   /** A script that starts the server and reports its address; ended after the measurement. */
   readonly script?: string | URL;
+  /** So many processes of the script, one unless given; connections are spread over them evenly. */
+  readonly processes?: number;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Or a server that runs already; then there is no figure per CPU second (NaN). */
@@ -28,6 +31,8 @@ export interface LoadOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Instead of a body: each request carries a signed data item of its own. */
+  readonly items?: LoadTarget['items'];
   readonly connections?: number;
   readonly seconds?: number;
   /** Load before the measurement, to let the compiler settle. */
@@ -94,45 +99,102 @@ async function compareOnce(options: Parameters<typeof compareServers>[0]): Promi
 }
 
 export interface RunningServer extends AsyncDisposable {
+  /** Of its first process. */
   readonly url: string;
-  /** CPU seconds of the server's process so far; NaN for a server that is not ours. */
+  /** Of all its processes. */
+  readonly urls: readonly string[];
+  /** CPU seconds of the server's processes so far; NaN for a server that is not ours. */
   cpuSeconds(): Promise<number>;
 }
 
 export async function startServer(server: ServerUnderTest): Promise<RunningServer> {
-  if (server.script === undefined) {
-    if (server.url === undefined) throw new Error('a script or a url');
-    return { url: server.url, cpuSeconds: async () => Number.NaN, async [Symbol.asyncDispose]() {} };
+  const { script, processes = 1 } = server;
+  if (script === undefined) {
+    const { url } = server;
+    if (url === undefined) throw new Error('a script or a url');
+    return { url, urls: [url], cpuSeconds: async () => Number.NaN, async [Symbol.asyncDispose]() {} };
   }
-  const child = fork(server.script, [...(server.args ?? [])], {
-    env: { ...process.env, ...server.env },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  const { url } = await nextMessage<ServerReport & { kind: 'listening' }>(child);
+  const children: ChildProcess[] = [];
+  const start = async (): Promise<string> => {
+    const child = fork(script, [...(server.args ?? [])], {
+      env: { ...process.env, ...server.env },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    children.push(child);
+    return (await nextMessage<ServerReport & { kind: 'listening' }>(child)).url;
+  };
+  // The first makes what all share.
+  const url = await start();
+  const others = await Promise.all(Array.from({ length: processes - 1 }, start));
   return {
     url,
+    urls: [url, ...others],
     async cpuSeconds() {
-      child.send('cpu');
-      const { seconds } = await nextMessage<ServerReport & { kind: 'cpu' }>(child);
-      return seconds;
+      const told = await Promise.all(
+        children.map(async (child) => {
+          // Of a server that is busy, the system tells sooner than the server itself.
+          const known = threadSeconds(child.pid);
+          if (known !== undefined) return known;
+          child.send('cpu');
+          return (await nextMessage<ServerReport & { kind: 'cpu' }>(child)).seconds;
+        }),
+      );
+      return told.reduce((sum, seconds) => sum + seconds, 0);
     },
     async [Symbol.asyncDispose]() {
-      const exited = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exited;
+      const exited = children.map((child) => once(child, 'exit'));
+      for (const child of children) child.kill('SIGKILL');
+      await Promise.all(exited);
     },
   };
+}
+
+/** CPU seconds of all threads of a process, to the nanosecond; undefined where the system does not tell. */
+function threadSeconds(pid: number | undefined): number | undefined {
+  try {
+    const tasks = `/proc/${pid}/task`;
+    const times = readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/schedstat`, 'utf8'));
+    return times.reduce((sum, text) => sum + Number(text.split(' ')[0]), 0) / 1e9;
+  } catch {
+    return undefined;
+  }
 }
 
 interface Loaded {
   readonly server: RunningServer;
   readonly load: LoadOptions;
+  /** CPU seconds so far of what the server leans on: its database. */
+  besideCpuSeconds?(): number;
 }
 
-const turnMs = 100;
+export interface LoadComparison extends LoadFigures {
+  /** Requests per CPU second over those of the first server in the turn beside: the median. */
+  readonly ratio: number;
+  /** Milliseconds of CPU of what the server leans on, for one request; NaN where nothing is counted. */
+  readonly besideCpuMs: number;
+}
 
-async function measure(loaded: readonly Loaded[], times: LoadOptions): Promise<Turn[][]> {
-  const { warmSeconds = 1.5, seconds = 2 } = times;
+export interface LoadTimes extends Pick<LoadOptions, 'seconds' | 'warmSeconds'> {
+  readonly turnMs?: number;
+  /** Each process is loaded alone before until it has used so much: all are compiled equally well. */
+  readonly warmCpuSeconds?: number;
+}
+
+/** Servers that run, loaded in turn, each beside the first. */
+export async function compareRunning(loaded: readonly Loaded[], times: LoadTimes): Promise<LoadComparison[]> {
+  const measured = await measure(loaded, times);
+  return measured.map((turns) => {
+    const ratios = turns.map(
+      (turn, index) => perCpuSecond(turn) / perCpuSecond(measured[0]?.[index] ?? turn),
+    );
+    const beside = turns.reduce((sum, turn) => sum + turn.besideCpuSeconds, 0);
+    const told = figures(turns);
+    return { ...told, ratio: median(ratios), besideCpuMs: (beside * 1_000) / told.requests };
+  });
+}
+
+async function measure(loaded: readonly Loaded[], times: LoadTimes): Promise<Turn[][]> {
+  const { warmSeconds = 1.5, seconds = 2, turnMs = 100, warmCpuSeconds = 0 } = times;
   const turns = (duration: number) => Math.max(1, Math.round((duration * 1000) / turnMs));
   const child = fork(join(import.meta.dirname, 'load-process.ts'), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -142,15 +204,26 @@ async function measure(loaded: readonly Loaded[], times: LoadOptions): Promise<T
     return nextMessage<T>(child);
   };
   try {
-    await order({ kind: 'open', targets: loaded.map(({ server, load }) => target(server.url, load)) });
+    await order({ kind: 'open', targets: loaded.map(({ server, load }) => target(server.urls, load)) });
+    const load = async (index: number): Promise<LoadOutcome> => {
+      await order({ kind: 'prepare', target: index });
+      return order({ kind: 'turn', target: index, milliseconds: turnMs });
+    };
+    for (const [index, { server }] of loaded.entries()) {
+      const until = (await server.cpuSeconds()) + warmCpuSeconds * server.urls.length;
+      while ((await server.cpuSeconds()) < until) await load(index);
+    }
     const measured: Turn[][] = loaded.map(() => []);
     const warm = turns(warmSeconds);
     for (let round = 0; round < warm + turns(seconds); round++) {
-      for (const [index, { server }] of loaded.entries()) {
+      for (const [index, { server, besideCpuSeconds = () => Number.NaN }] of loaded.entries()) {
+        await order({ kind: 'prepare', target: index });
+        const beside = besideCpuSeconds();
         const before = await server.cpuSeconds();
         const outcome = await order<LoadOutcome>({ kind: 'turn', target: index, milliseconds: turnMs });
         const cpuSeconds = (await server.cpuSeconds()) - before;
-        if (round >= warm) measured[index]?.push({ ...outcome, cpuSeconds });
+        const turn = { ...outcome, cpuSeconds, besideCpuSeconds: besideCpuSeconds() - beside };
+        if (round >= warm) measured[index]?.push(turn);
       }
     }
     return measured;
@@ -161,6 +234,7 @@ async function measure(loaded: readonly Loaded[], times: LoadOptions): Promise<T
 
 interface Turn extends LoadOutcome {
   readonly cpuSeconds: number;
+  readonly besideCpuSeconds: number;
 }
 
 function figures(turns: readonly Turn[]): LoadFigures {
@@ -193,13 +267,14 @@ function at(sorted: readonly number[], share: number): number {
   return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
 }
 
-function target(url: string, options: LoadOptions): LoadTarget {
+function target(urls: readonly string[], options: LoadOptions): LoadTarget {
   return {
-    url,
+    urls,
     paths: options.paths ?? [options.path],
     method: options.method ?? 'GET',
     headers: options.headers ?? {},
     body: options.body,
+    items: options.items,
     connections: options.connections ?? 32,
     expect: options.expect ?? [200],
   };

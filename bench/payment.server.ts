@@ -12,18 +12,11 @@ import { readConfig } from '../src/config/config.ts';
 import { winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../src/credits/migrations.ts';
-import { RequestSignatures } from '../src/credits/signatures/request-signatures.ts';
-import { createLogger } from '../src/kernel/log.ts';
-import { createAuthenticator } from '../src/payment/auth/request-wallet.ts';
-import { createGifts } from '../src/payment/gifts.ts';
 import { paymentMigrations } from '../src/payment/migrations.ts';
-import { createPaymentSurface } from '../src/payment/surface.ts';
-import { configuredFees } from '../src/pricing/configured.ts';
-import { staticRates } from '../src/pricing/rates/table.ts';
-import { createPricing } from '../src/pricing/service.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { signPss } from '../src/wallets/arweave/rsa.ts';
 import { testArweaveKey } from '../src/wallets/testing/keys.ts';
+import { createBenchPayment } from './bench-payment.ts';
 import { reportServer } from './report-server.ts';
 
 const WALLETS = 5_000;
@@ -92,35 +85,7 @@ async function startPayment(): Promise<void> {
       }),
     ),
   );
-  const log = createLogger({ name: 'bench', level: 'info', format: 'json' });
-  const pricing = createPricing({
-    sql,
-    rates: staticRates(config.STATIC_RATES),
-    network: { fetch: async () => 12_345_678_901_234n },
-    hasPaid: credits.hasPaid,
-    ratesFreshMs: config.RATES_REFRESH_MS,
-    ratesUsableMs: config.RATES_MAX_AGE_MS,
-    networkFreshMs: config.NETWORK_PRICE_REFRESH_MS,
-    networkUsableMs: config.NETWORK_PRICE_MAX_AGE_MS,
-    catalogueFreshMs: config.PRICE_CATALOGUE_REFRESH_MS,
-    usdPerItem: config.USD_PRICE_PER_DATA_ITEM,
-    fees: configuredFees('Fee', '0.766', '0.5'),
-    tokensWithoutFees: [],
-  });
-  const signatures = new RequestSignatures({ sql, service: testArweaveKey.address });
-  const surface = createPaymentSurface(config, {
-    log,
-    sql,
-    credits,
-    pricing,
-    auth: createAuthenticator({ jwtSecret: 'bench', signatures }),
-    signatures,
-    gifts: createGifts({ sql, credits }),
-    chains: { arweaveNodes: [] },
-    version: 'bench',
-    adminKey: 'bench',
-    gateways: [],
-  });
+  const surface = createBenchPayment(config, sql);
   await surface.start();
   reportServer(surface.url);
 }

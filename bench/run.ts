@@ -8,7 +8,8 @@ import { arch, cpus } from 'node:os';
 import { join } from 'node:path';
 import type { Bench, Measurement } from './bench.ts';
 
-const filters = process.argv.slice(2);
+/** What begins with a dash is for the measurement itself. */
+const filters = process.argv.slice(2).filter((word) => !word.startsWith('-'));
 const files = globSync('*.bench.ts', { cwd: import.meta.dirname }).sort();
 const results: (Measurement & { bench: string })[] = [];
 

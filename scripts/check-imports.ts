@@ -54,7 +54,11 @@ export const allowed: Record<string, string[]> = {
  * floors freely. What is not named stands on the top floor. `testing` files are not part of the program.
  */
 export const floors: Record<string, string[][]> = {
-  payments: [['newest.ts'], ['card', 'chain', 'x402'], ['returns']],
+  payments: [
+    ['newest.ts', 'outside-records.ts'],
+    ['card', 'chain', 'x402'],
+    ['returns', 'reconciliation'],
+  ],
   events: [
     ['migrations.ts', 'event-log.ts'],
     ['feed.ts'],
@@ -89,7 +93,7 @@ export const floors: Record<string, string[][]> = {
     ['routes'],
   ],
   gateway: [
-    ['errors.ts', 'held-bytes.ts', 'paths.ts', 'meter.ts'],
+    ['errors.ts', 'held-bytes.ts', 'observer-key.ts', 'paths.ts', 'meter.ts'],
     ['chain-index'],
     ['history'],
     ['filters', 'chain'],
@@ -104,10 +108,11 @@ export const floors: Record<string, string[][]> = {
     ['admin'],
   ],
   router: [
-    ['errors.ts'],
+    ['errors.ts', 'tokens.ts'],
     ['request', 'gateways'],
     ['settings.ts', 'metrics.ts', 'telemetry', 'names', 'moderation'],
     ['content'],
+    ['database.ts'],
     ['routes'],
     ['admin'],
   ],

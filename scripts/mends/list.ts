@@ -72,7 +72,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/payments/x402/read-payment.ts',
-        find: 'return value >= least && rules.quotes.wasAsked(quote.product, value);',
+        find: 'return value >= least && (await rules.quotes.wasAsked(quote.product, value));',
         put: 'return value >= least;',
       },
     ],
@@ -94,8 +94,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/kernel/http/guard.ts',
-        find: '        guard.check(request, reply);\n',
-        put: '        if (request.url.startsWith(prefix)) guard.check(request, reply);\n',
+        find: '        await guard.check(request, reply);\n',
+        put: '        if (request.url.startsWith(prefix)) await guard.check(request, reply);\n',
       },
     ],
     fails: stranger(104),
@@ -263,7 +263,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/payments/chain/chain-payments.ts',
-        find: '    this.#limits.count(client);\n',
+        find: '    await this.#limits.count(client);\n',
         put: '',
       },
     ],

@@ -49,9 +49,8 @@ export function adminClient(what: keyof typeof prefixes, url: string, config: Co
 }
 
 function adminKey(config: Config): string {
-  const path = config.ADMIN_API_KEY_FILE ?? join(config.DATA_DIR, 'keys', 'admin-api-key');
-  if (config.ADMIN_API_KEY_FILE === undefined && config.ADMIN_API_KEY !== undefined)
-    return config.ADMIN_API_KEY;
+  if (config.ADMIN_API_KEY !== undefined) return config.ADMIN_API_KEY;
+  const path = join(config.DATA_DIR, 'keys', 'admin-api-key');
   try {
     return readFileSync(path, 'utf8').trim();
   } catch {

@@ -24,6 +24,10 @@ const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'Show what runs on the data folder, where, and how it is',
     load: async () => (await import('./commands/status.ts')).status,
   },
+  doctor: {
+    summary: 'Look at an installation from inside and outside, and say what is wrong and what to do',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
   env: {
     summary: "Print the addresses of what runs, as an app's .env file needs them",
     load: async () => (await import('./commands/env.ts')).env,
@@ -99,6 +103,19 @@ const commands: Readonly<Record<string, CommandEntry>> = {
   ledger: {
     summary: 'Check that the credit ledger adds up, look at a wallet, give credits',
     load: async () => (await import('./commands/ledger.ts')).ledger,
+  },
+  backup: {
+    summary: 'Back up a running installation to a folder or a bucket, and prove what is in a backup',
+    load: async () => (await import('./commands/backup.ts')).backup,
+  },
+  restore: {
+    summary: 'Put a backup where there is nothing yet, and prove that its ledger adds up',
+    load: async () => (await import('./commands/restore.ts')).restore,
+  },
+  reconcile: {
+    summary:
+      'After a restore: find what the outside knows and the ledger does not, and credit what proves itself',
+    load: async () => (await import('./commands/reconcile.ts')).reconcile,
   },
   card: {
     summary: 'Trigger, watch and resend events of the local card provider',

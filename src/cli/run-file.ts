@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { isRecord, tryParseJson } from '../formats/json.ts';
 import { makeFolder } from '../kernel/files.ts';
+import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
 import { privateFileMode, privateFolderMode } from '../kernel/private-files.ts';
 import { type Hold, holdAlone, isHeld } from '../localnet/hold-alone.ts';
@@ -27,7 +28,11 @@ const folderOf = (dataDir: string): string => join(dataDir, 'run');
 const fileName = /^([0-9]{1,10})\.json$/;
 
 /** The last to start and the first to stop: the file is there while everything runs. */
-export function runFile(config: Pick<Config, 'DATA_DIR' | 'WORLD'>, addresses: () => Address[]): Surface {
+export function runFile(
+  config: Pick<Config, 'DATA_DIR' | 'WORLD'>,
+  addresses: () => Address[],
+  log?: Pick<Logger, 'warn'>,
+): Surface {
   const path = join(folderOf(config.DATA_DIR), `${process.pid}.json`);
   let hold: Hold | undefined;
   const remove = () => {
@@ -49,9 +54,15 @@ export function runFile(config: Pick<Config, 'DATA_DIR' | 'WORLD'>, addresses: (
       };
       makeFolder(resolve(folderOf(config.DATA_DIR)), privateFolderMode);
       for (const { file } of filesIn(config.DATA_DIR).filter((one) => !isHeld(one.file))) removeFile(file);
-      hold = holdAlone(path, 'Turnpike');
-      writeFileSync(`${path}.new`, `${JSON.stringify(running)}\n`, { mode: privateFileMode });
-      renameSync(`${path}.new`, path);
+      try {
+        hold = holdAlone(path, 'Turnpike');
+        writeFileSync(`${path}.new`, `${JSON.stringify(running)}\n`, { mode: privateFileMode });
+        renameSync(`${path}.new`, path);
+      } catch (error) {
+        // What runs serves on a full disk too; commands have to be told where it is.
+        log?.warn({ err: error }, 'what runs here could not be written down: commands need --url');
+        remove();
+      }
     },
     async drain() {
       remove();

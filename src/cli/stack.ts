@@ -5,17 +5,21 @@
 import type { Config } from '../config/config.ts';
 import { ConsoleState } from '../console/state.ts';
 import { createFork, type ForkInfo } from '../fork/fork.ts';
+import { isCount, memberOf, textOf } from '../formats/json.ts';
 import { isLoopbackHost } from '../kernel/http/loopback.ts';
 import { urlHost } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Surface } from '../kernel/part.ts';
+import { hear } from '../kernel/workers/fellows.ts';
+import type { ChainHead, ChainReaders } from '../localnet/arweave/readers.ts';
 import { furnish } from './local/furnish.ts';
 import { atItsTurn } from './stack/at-its-turn.ts';
 import { consoleServices, ownKeysOf, routerAdminUrl } from './stack/console.ts';
 import { forkLines, forkSurfaces } from './stack/fork.ts';
-import { createLocalNetwork, type LocalNetwork, standIns } from './stack/local-network.ts';
+import { createLocalNetwork, type LocalNetwork, type NetworkFacts, standIns } from './stack/local-network.ts';
 import { createStackModeration } from './stack/moderation.ts';
 import { ServiceKeys } from './stack/service-keys.ts';
+import { insistOnSharedKeys } from './stack/shared-keys.ts';
 import { type SharedLedger, shareLedger } from './stack/shared-ledger.ts';
 import { topUpPageOf } from './stack/top-up-page.ts';
 import { version } from './version.ts';
@@ -54,32 +58,48 @@ export interface Stack {
 export interface StackOptions {
   /** Only these surfaces; all unless given. Of the local network what they use. */
   readonly only?: readonly string[];
-  /** Of those, only the local network that they use: other processes run the surfaces themselves. */
-  readonly localOnly?: boolean;
-  /** Where stand-ins of the local network listen that another process runs. */
-  readonly given?: ReadonlyMap<string, string>;
-  /** This process is one of several of its surface. */
-  readonly sharesPort?: boolean;
+  /** Of those, what other processes run; the local network that they use runs here. */
+  readonly elsewhere?: Elsewhere;
+  /** Stand-ins of the local network that another process runs. */
+  readonly given?: NetworkFacts;
+  /** The console's address, where another process runs it. */
+  readonly consoleUrl?: string | undefined;
   /** Called, perhaps often, when the local chain is another one than the gateway indexed. */
   readonly onOtherChain?: () => void;
   /** What the console remembers, where it is to outlive the stack. */
   readonly consoleState?: ConsoleState;
 }
 
+export interface Elsewhere {
+  readonly surfaces: readonly string[];
+  /** By name, also of the router's admin page; empty until they are started. */
+  readonly addresses: () => readonly Address[];
+  /** Who there reads the chain of the local network. */
+  readonly readers: ChainReaders;
+}
+
+/** What a worker is asked by the process that runs its local network. */
+export const readerTopics = { mined: 'mined', accepted: 'accepted' } as const;
+
 /** Surfaces with the local network they stand on. Nothing runs before `start`. */
 export function createStack(config: Config, log: Logger, options: StackOptions = {}): Stack {
-  const { only = surfaceNames, localOnly = false, given, sharesPort = false, onOtherChain } = options;
+  const { only = surfaceNames, elsewhere, given, onOtherChain } = options;
   const { consoleState = new ConsoleState() } = options;
   const keys = new ServiceKeys(config, log);
   const fork = createFork(config, log);
-  const network = createLocalNetwork(config, log, only, given, fork, {
+  const readers: ChainReaders = {
     mined: async (head) => gateway.made?.caughtUp(head),
     accepted: async (transaction) => {
       await gateway.made?.takeIn(transaction).catch((error: unknown) => {
         log.warn({ err: error }, 'a transaction that the local node accepted could not be indexed');
       });
     },
-  });
+  };
+  if (given !== undefined) readForOthers(readers);
+  const network = createLocalNetwork(config, log, only, given, fork, elsewhere?.readers ?? readers);
+  /** Empty where it is not started, here or elsewhere. */
+  const urlOf = ({ name, url }: Pick<Surface, 'name' | 'url'>): string =>
+    url || (elsewhere?.addresses().find((address) => address.name === name)?.url ?? '');
   const ledger = shareLedger(async () =>
     (await import('./stack/ledger.ts')).openLedger(config, log, network),
   );
@@ -87,26 +107,31 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   /** Lines say which service of the process they are about. */
   const logOf = (service: string): Logger => log.child({ service });
   const needs = { config, keys, network };
+  const here = only.filter((name) => elsewhere?.surfaces.includes(name) !== true);
 
-  const uploadUrl = (): string | undefined => upload.url || baseOf(config.UPLOAD_URL);
+  const uploadUrl = (): string | undefined =>
+    upload.url || (baseOf(config.UPLOAD_URL) ?? (here.includes('upload') ? '' : undefined));
   const gateway = atItsTurn('gateway', async () => {
     const { makeGateway } = await import('./stack/gateway.ts');
     return makeGateway({
       ...needs,
       log: logOf('gateway'),
       ledger,
-      sharesPort,
       uploadUrl,
       onOtherChain,
       fork,
     });
   });
   // The one of this process need not be asked by way of its public address.
-  const gatewayUrl = (): string => gateway.url || publicGatewayUrl();
+  const gatewayUrl = (): string => urlOf(gateway) || publicGatewayUrl();
   const publicGatewayUrl = (): string =>
-    baseOf(config.GATEWAY_URL) ?? (gateway.url || `http://${urlHost(config.HOST)}:${config.GATEWAY_PORT}`);
+    baseOf(config.GATEWAY_URL) ?? (urlOf(gateway) || `http://${urlHost(config.HOST)}:${config.GATEWAY_PORT}`);
   const topUpPage = (address: string): string =>
-    topUpPageOf(config, { console: webConsole.url, payment: payment.url }, address);
+    topUpPageOf(
+      config,
+      { console: webConsole.url || (options.consoleUrl ?? ''), payment: payment.url },
+      address,
+    );
   const payment = atItsTurn(
     'payment',
     async () => {
@@ -116,6 +141,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         log: logOf('payment'),
         ledger: await ledger.open(),
         gatewayUrl: publicGatewayUrl(),
+        gatewayAt: gatewayUrl(),
         nameReaders: {
           gateway: () => gateway.made,
           router: () => router.made,
@@ -125,7 +151,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       });
     },
     // The local provider is told where its webhooks go; Stripe's are set in its dashboard.
-    async ({ url }) => network.card?.deliverTo(`${url}/v1/stripe-webhook`),
+    async ({ url }) => network.used.deliverCards(`${url}/v1/stripe-webhook`),
   );
   const upload = atItsTurn('upload', async () => {
     const { makeUpload } = await import('./stack/upload.ts');
@@ -149,7 +175,7 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
   });
   const webConsole = atItsTurn('console', async () => {
     const { createConsoleSurface } = await import('../console/surface.ts');
-    const own = () => ({ payment: payment.url, upload: upload.url, router: router.url });
+    const own = () => ({ payment: urlOf(payment), upload: urlOf(upload), router: urlOf(router) });
     const services = () => consoleServices(config, network, { ...own(), gateway: publicGatewayUrl() });
     return createConsoleSurface(config, {
       log: logOf('console'),
@@ -158,23 +184,25 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
       reach: {
         // Those of this process need not be asked by way of their public addresses.
         services: () => ({ ...services(), ...started({ ...own(), gateway: gatewayUrl() }) }),
-        routerAdmin: () => router.made?.adminUrl ?? routerAdminUrl(config),
+        routerAdmin: () => adminUrl() ?? routerAdminUrl(config),
         ownKeys: ownKeysOf(config),
       },
       state: consoleState,
     });
   });
+  const adminUrl = (): string | undefined =>
+    router.made?.adminUrl ?? (urlOf({ name: 'admin', url: '' }) || undefined);
   const moderation = createStackModeration({
     config,
     log,
     keys,
-    surfaces: localOnly ? [] : only,
+    surfaces: here,
     gateway: () => gateway.made,
   });
 
   // The console last: when it answers, so does what it shows.
   const all = [gateway, payment, upload, router, webConsole];
-  const own = localOnly ? [] : all.filter(({ name }) => only.includes(name));
+  const own = all.filter(({ name }) => here.includes(name));
   const listed = [
     ...own.filter(({ name }) => name === 'console'),
     ...network.surfaces,
@@ -187,14 +215,17 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
         keys,
         own.map(({ name }) => name),
       ),
+      insistOnSharedKeys({ config, log, keys, surfaces: here }),
       ...forkSurfaces(fork),
       moderation,
       ...network.surfaces,
-      ...(config.WORLD === 'local' ? [walletsOf(config, network, ledger, own)] : []),
+      // Where the local network runs.
+      ...(config.WORLD === 'local' && given === undefined ? [walletsOf(config, network, ledger, only)] : []),
       ...own,
     ],
     addresses: () => [
       ...listed.map(({ name, url }) => addressOf(name, url, config)),
+      ...(elsewhere?.addresses() ?? []),
       ...adminPage(router.made?.adminUrl),
       ...forkLines(fork),
     ],
@@ -203,6 +234,15 @@ export function createStack(config: Config, log: Logger, options: StackOptions =
     ledger,
   };
 }
+
+/** Answers the process that runs the local network. */
+function readForOthers(readers: ChainReaders): void {
+  hear(readerTopics.mined, (head) => (isChainHead(head) ? readers.mined(head) : undefined));
+  hear(readerTopics.accepted, (transaction) => readers.accepted(transaction));
+}
+
+const isChainHead = (value: unknown): value is ChainHead =>
+  isCount(memberOf(value, 'height')) && textOf(value, 'id') !== undefined;
 
 /** Without those that are not started here. */
 const started = (urls: Readonly<Record<string, string>>): Record<string, string> =>
@@ -233,13 +273,13 @@ function walletsOf(
   config: Config,
   network: LocalNetwork,
   ledger: SharedLedger,
-  surfaces: readonly Surface[],
+  surfaces: readonly string[],
 ): Surface {
   return {
     name: 'wallets',
     url: '',
     async start() {
-      const dealsInCredits = surfaces.some(({ name }) => name === 'payment' || name === 'upload');
+      const dealsInCredits = surfaces.some((name) => name === 'payment' || name === 'upload');
       await furnish(config.LOCAL_WALLETS, {
         network,
         ledger: dealsInCredits ? await ledger.open() : undefined,

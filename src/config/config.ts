@@ -7,6 +7,7 @@
 import { type Variable, type WorldName, worldNames } from './kinds.ts';
 import { nearestName } from './misspelt.ts';
 import { redacted, redactUrl, urlsIn } from './redact.ts';
+import { fileVariable, readValueFiles } from './value-files.ts';
 import { ports } from './variables/general.ts';
 import { retiredIndexVariables } from './variables/indexes.ts';
 import { groups, variables } from './variables.ts';
@@ -31,11 +32,12 @@ export class ConfigError extends Error {
 
 /** Reads every variable of the table; throws `ConfigError` naming all that are wrong. */
 export function readConfig(environment: Environment): Config {
-  const problems: string[] = [];
+  const files = readValueFiles(environment, givenAsFiles);
+  const problems: string[] = [...files.problems];
   const values: Record<string, unknown> = {};
   const world = worldOf(environment);
   for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
-    const text = environment[name];
+    const text = files.values[name] ?? environment[name];
     if (text === undefined || text === '') {
       values[name] = variable.inWorlds[world] ?? variable.fallback;
       continue;
@@ -53,6 +55,11 @@ export function readConfig(environment: Environment): Config {
   if (problems.length > 0) throw new ConfigError(problems);
   return config;
 }
+
+/** Variables that may hold a key, and so may be given as a file. */
+const givenAsFiles: readonly string[] = Object.entries<Variable<unknown>>(variables).flatMap(
+  ([name, { mayBeInFile }]) => (mayBeInFile ? [name] : []),
+);
 
 /** What WORLD says; a wrong value is reported with the others. */
 function worldOf({ WORLD }: Environment): WorldName {
@@ -84,7 +91,7 @@ export function retiredVariables(environment: Environment = process.env): string
 
 /** A line for each variable that is set, that nothing reads, and whose name is nearly one of the table. */
 export function misspeltVariables(environment: Environment = process.env): string[] {
-  const known = Object.keys(variables);
+  const known = [...Object.keys(variables), ...givenAsFiles.map(fileVariable)];
   const others = new Set<string>([...known, ...retiredIndexVariables]);
   return Object.keys(environment).flatMap((name) => {
     const meant = others.has(name) ? undefined : nearestName(name, known);
@@ -144,6 +151,8 @@ export interface ConfigRow {
   readonly group: string;
   readonly name: string;
   readonly kind: string;
+  /** The variable that names a file with its value; undefined where there is none. */
+  readonly file: string | undefined;
   readonly meaning: string;
   /** Of the world that the environment says. */
   readonly defaultText: string;
@@ -164,15 +173,18 @@ export function describeConfig(environment: Environment = {}): ConfigRow[] {
   return Object.entries(groups).flatMap(([group, members]) =>
     Object.entries<Variable<unknown>>(members).map(([name, variable]) => {
       const set = environment[name];
+      const file = variable.mayBeInFile ? fileVariable(name) : undefined;
+      const path = file === undefined ? undefined : environment[file];
       const { kind, meaning, textInWorlds: inWorlds } = variable;
       return {
         group,
         name,
         kind,
+        file,
         meaning,
         defaultText: inWorlds[world] ?? variable.defaultText ?? '',
         inWorlds,
-        current: set === undefined || set === '' ? undefined : variable.show(set),
+        current: set ? variable.show(set) : path ? `in ${path}` : undefined,
       };
     }),
   );
@@ -213,8 +225,9 @@ const leastSecret = 8;
  */
 export function createRedactor(environment: Environment): (text: string) => string {
   const found = new Map<string, string>();
+  const files = readValueFiles(environment, givenAsFiles);
   for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
-    const set = environment[name]?.trim() ?? '';
+    const set = (files.values[name] ?? environment[name] ?? '').trim();
     for (const secret of variable.secretsIn(set)) {
       if (secret.length >= leastSecret) found.set(secret, redacted);
     }

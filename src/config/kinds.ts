@@ -23,6 +23,8 @@ export interface Variable<T> {
   /** Text form of the default, or undefined when there is none. */
   readonly defaultText: string | undefined;
   readonly secret: boolean;
+  /** Whether it may hold a key, and so may be given as a file. */
+  readonly mayBeInFile: boolean;
   /** A value as it may be shown: without keys. */
   readonly show: (text: string) => string;
   /** What of a value must appear nowhere, neither shown nor logged. */
@@ -67,6 +69,7 @@ function variable<T>(
     kind,
     defaultText,
     secret: false,
+    mayBeInFile: false,
     show,
     secretsIn: () => [],
     inWorlds,
@@ -84,6 +87,7 @@ export const text = <D extends string | undefined>(options: Options<D>): Variabl
 export const secret = (options: { meaning: string }): Variable<string | undefined> => ({
   ...variable<string | undefined>('secret', { ...options, default: undefined }, (value) => value),
   secret: true,
+  mayBeInFile: true,
   show: () => redacted,
   secretsIn: (text) => [text],
 });
@@ -146,28 +150,33 @@ function parseUrl(value: string, protocols: readonly string[]): string {
   return value.replace(/\/+$/, '');
 }
 
+/** Providers put keys into addresses. */
 export const url = <D extends string | undefined>(
   options: Options<D> & { protocols?: readonly string[] },
-): Variable<string | D> =>
-  variable<string | D>(
+): Variable<string | D> => ({
+  ...variable<string | D>(
     'url',
     options,
     (value) => parseUrl(value, options.protocols ?? ['http', 'https']),
     String,
     redactUrl,
-  );
+  ),
+  mayBeInFile: true,
+});
 
 export const list = (options: Options<readonly string[]>): Variable<readonly string[]> =>
   variable('comma-separated list', options, splitList, (value) => value.join(','));
 
-export const urls = (options: Options<readonly string[]>): Variable<readonly string[]> =>
-  variable(
+export const urls = (options: Options<readonly string[]>): Variable<readonly string[]> => ({
+  ...variable(
     'comma-separated urls',
     options,
     (value) => splitList(value).map((item) => parseUrl(item, ['http', 'https'])),
     (value) => value.join(','),
     redactUrlList,
-  );
+  ),
+  mayBeInFile: true,
+});
 
 /** `secrets`: names of members that are never shown. */
 export const json = <T>(
@@ -189,7 +198,7 @@ export const json = <T>(
     (value) => JSON.stringify(value),
     (text) => redactUrlsInJson(text, secrets),
   );
-  return { ...kind, secretsIn: (text) => membersOfJson(text, secrets) };
+  return { ...kind, mayBeInFile: true, secretsIn: (text) => membersOfJson(text, secrets) };
 };
 
 function splitList(value: string): string[] {

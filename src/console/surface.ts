@@ -60,7 +60,7 @@ export function createConsoleSurface(config: Config, deps: ConsoleDeps): Surface
     });
     const { app } = server;
     const guard = guardPages(app, config);
-    limitClients(app, { keys: keyTries }, config.TRUSTED_PROXY_COUNT);
+    limitClients(app, 'console', { keys: keyTries }, config.TRUSTED_PROXY_COUNT);
     const client = new HttpClient(clientLimits);
     const streams = new OpenStreams();
     const observer = new Observer(client, reach.services);

@@ -70,12 +70,11 @@ export function createEvents<E extends FeedEvent, Q extends FeedQuery>(deps: Eve
       keepDeadLettersMs: config.WEBHOOK_DEAD_LETTER_DAYS * 24 * hour,
     },
   });
-  metrics.gauge('events_readers', 'Event streams and subscriptions that are open', [], () => limits.count);
-  metrics.gauge('webhooks', 'Webhooks that this process sends to', [], () => hooks.deliverer.figures.held);
-  metrics.gauge(
+  metrics.shareGauge('events_readers', 'Event streams and subscriptions that are open', () => limits.count);
+  metrics.shareGauge('webhooks', 'Webhooks that this process sends to', () => hooks.deliverer.figures.held);
+  metrics.shareGauge(
     'webhooks_failing',
     'Of these, those whose last message was not taken',
-    [],
     () => hooks.deliverer.figures.failing,
   );
   metrics.gauge(

@@ -88,6 +88,52 @@ export interface OpenMatters {
   readonly names: readonly KeptName[];
   /** Returns that the operator has to send: `POST returns/{id}/settle`, `/retry` or `/refuse`. */
   readonly returns: readonly ReturnSummary[];
+  /** Card payments whose quote is not here, as after a restore: `turnpike reconcile`, or `POST ledger/void`. */
+  readonly cardEvents: readonly OpenCardEvent[];
+}
+
+/** What the card provider told of a payment whose quote is not here. */
+export interface OpenCardEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly quoteId: string | null;
+  readonly intentId: string | null;
+  readonly receivedAt: number;
+}
+
+/** `GET reconcile`, and `POST reconcile`, which begins one. */
+export interface ReconcileState {
+  /** Of the last one since the start. */
+  readonly report: ReconcileReport | null;
+}
+
+/** What the outside knows and the ledger did not. */
+export interface ReconcileReport {
+  /** Unix milliseconds: from when on the outside was asked. */
+  readonly since: number;
+  /** Nothing was credited, only told. */
+  readonly dryRun: boolean;
+  readonly begunAt: number;
+  /** Null while it runs. */
+  readonly endedAt: number | null;
+  readonly records: readonly ReconciledRecord[];
+  /** Who did not answer, so that there may be more. */
+  readonly failures: readonly { readonly source: string; readonly reason: string }[];
+  /** Tokens whose payments nobody lists: their senders have to report them again. */
+  readonly unlisted: readonly string[];
+}
+
+export interface ReconciledRecord {
+  readonly kind: 'card' | 'x402' | 'chain' | 'bundle' | 'name';
+  readonly id: string;
+  readonly at: number | null;
+  readonly what: string;
+  /** `taken in`: the service sees to it from here on. `open`: a person has to. */
+  readonly state: 'credited' | 'would be credited' | 'taken in' | 'open';
+  /** Who was credited, and how much. */
+  readonly address: string | null;
+  readonly winc: string | null;
+  readonly reason: string | null;
 }
 
 /** A return of unused credits. */

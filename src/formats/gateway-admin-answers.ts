@@ -191,3 +191,13 @@ export interface SubscriptionState {
   readonly outcome: string | null;
   readonly reason: string | null;
 }
+
+/** `GET why/{id}`. */
+export interface IdExplanation {
+  readonly id: string;
+  readonly indexed: boolean;
+  /** What became of it as a bundle, or of the bundle that it should be in; null where neither is known. */
+  readonly bundle: BundleStatus | null;
+  /** Sentences, the weightiest first. */
+  readonly why: readonly string[];
+}

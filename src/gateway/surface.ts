@@ -1,18 +1,23 @@
 /** The gateway as a surface: what it is made of, wired in the order in which one needs the other. */
 import type { Config } from '../config/config.ts';
 import type { FollowedBlocklist } from '../delivery/moderation/blocklist.ts';
+import type { NameChange } from '../delivery/name-changes.ts';
 import { createEvents } from '../events/part.ts';
 import type { Fork } from '../fork/fork.ts';
 import { createJob } from '../kernel/background/job.ts';
+import { createClockWatch } from '../kernel/clock-watch.ts';
 import type { Span } from '../kernel/http/byte-ranges.ts';
 import { createHttpServer, type Request } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
+import { fellows } from '../kernel/workers/fellows.ts';
 import { NodePool } from '../outside/arweave/node-pool.ts';
 import { readLimited } from '../outside/http.ts';
+import { serverClocks } from '../outside/server-time.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
+import { databaseClock } from '../storage/sql/lease.ts';
 import { databaseSettings, openDatabase } from '../storage/sql/open.ts';
 import { addReadScopes } from '../storage/sql/read-scope.ts';
 import type { Sql } from '../storage/sql/sql.ts';
@@ -21,8 +26,8 @@ import type { ByteSource } from './chain/byte-source.ts';
 import { NodeChunks } from './chain/node-chunks.ts';
 import { CompletenessReader } from './chain-index/completeness.ts';
 import { SqlGatewayIndex } from './chain-index/sql-index.ts';
-import type { NameChange } from './content/names/resolver.ts';
 import { type ContentDeps, createContent, createContentPart, type GatewayContent } from './content/part.ts';
+import { createReadableProbe } from './content/readable-probe.ts';
 import { pendingTransactions } from './content/sources/pending.ts';
 import { upstreamErrorOf } from './errors.ts';
 import { createEventRoutes } from './events/part.ts';
@@ -54,8 +59,6 @@ export interface GatewayDeps extends Pick<ContentDeps, 'cache' | 'shared' | 'upl
   readonly nodeUrls: readonly string[];
   /** For `/gw/info`. */
   readonly release: string;
-  /** This process is one of several on the port. */
-  readonly sharePort?: boolean;
   readonly adminKey: string;
   /** Where ids are read that this network does not have; started before the gateway. */
   readonly fork?: Fork | undefined;
@@ -148,9 +151,10 @@ interface Opened {
 }
 
 function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }: Opened): Gateway {
-  const { log, sharePort = false } = deps;
+  const { log } = deps;
+  const isShared = fellows() !== undefined || databaseSettings(config, 'gateway').databaseUrl !== undefined;
   const fork = deps.fork?.chain;
-  const metrics = new Metrics();
+  const metrics = new Metrics('gateway');
   const moved = createHistoryPart({
     ...{ config, sql, log, metrics },
     onMoved() {
@@ -193,17 +197,18 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
       pendingTransactions(nodes),
       subscribedContent({ index, chunks, bands, makeKnown: (id) => onDemand.queueTransaction(id) }),
     ],
-    isShared: sharePort || databaseSettings(config, 'gateway').databaseUrl !== undefined,
+    isShared,
     makeKnown: (id) => onDemand.queueTransaction(id, 'lookup'),
   });
   const { bytes, dropCopies, contentHash, keepInline } = content;
   const { onOtherChain } = deps;
   const writers = createWritersPart({ ...common, filters, intake, onDemand, bytes, onOtherChain });
-  const meterPart = createMeterPart({ ...common, sql, payee });
+  const meterPart = createMeterPart({ ...common, sql, payee, isShared });
   const { meter } = meterPart;
   const indexes = createIndexesPart({ ...common, sql, meter, subscribed: bands });
   const admin: AdminPart = createAdminPart({
     ...common,
+    filters,
     queue,
     onDemand,
     adminKey: deps.adminKey,
@@ -258,6 +263,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     // Before the content, which answers for its hosts before any route is looked up.
     signatures,
     contentPart,
+    createReadableProbe({ index, bytes, metrics, log }),
+    createClockWatch({ clocks: [...serverClocks(deps.nodeUrls, '/info'), databaseClock(sql)], metrics, log }),
     indexes,
     meterPart,
     admin,
@@ -272,7 +279,6 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     port: config.GATEWAY_PORT,
     portVariable: 'GATEWAY_PORT',
     tls: tlsKeysOf(config),
-    sharePort,
     // Who follows events holds a connection for as long as it likes.
     maxConnections: usualConnections + config.EVENTS_MAX_READERS,
     log,

@@ -1,43 +1,26 @@
 /**
- * The figures of several processes as one Prometheus text. Each sample keeps the process it is of as the label
- * `worker`: summing is the reader's choice, since the sum of a height or of a share means nothing.
+ * The figures of several processes as one Prometheus text: counters and histograms are sums, gauges what their kind says
+ * (`Metrics.gauge`, `shareGauge`, `leastGauge`).
  */
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
 
-interface Family {
-  /** Its `# HELP` and `# TYPE` lines. */
-  readonly head: string[];
-  readonly samples: string[];
+type Figure = Omit<MetricObjectWithValues<MetricValue<string>>, 'collect'>;
+
+/** What a process tells of itself; made to be sent to another. */
+export type Figures = readonly Figure[];
+
+/** Of our own processes, which are of one version. */
+export const isFigures = (value: unknown): value is Figures => Array.isArray(value);
+
+/** Undefined where nobody told anything. */
+export async function mergedText(told: readonly Figures[]): Promise<string | undefined> {
+  if (told.length === 0) return undefined;
+  const text = await AggregatorRegistry.aggregate(told.map((figures) => figures.map(withKnown))).metrics();
+  return `${text}\n# HELP workers Processes whose figures these are\n# TYPE workers gauge\nworkers ${told.length}\n`;
 }
 
-export function mergeMetrics(texts: readonly (readonly [worker: number, text: string])[]): string {
-  const families = new Map<string, Family>();
-  for (const [worker, text] of texts) {
-    let family: Family = { head: [], samples: [] };
-    let isFirst = true;
-    for (const line of text.split('\n')) {
-      const heading = /^# (HELP|TYPE) (\S+)/.exec(line);
-      if (heading !== null) {
-        const [, kind, name = ''] = heading;
-        if (kind === 'HELP') {
-          isFirst = !families.has(name);
-          family = families.get(name) ?? { head: [], samples: [] };
-          families.set(name, family);
-        }
-        if (isFirst) family.head.push(line);
-      } else if (line !== '' && !line.startsWith('#')) {
-        family.samples.push(labelled(line, worker));
-      }
-    }
-  }
-  return [...families.values()].map(({ head, samples }) => [...head, ...samples, ''].join('\n')).join('\n');
-}
-
-/** `name value` or `name{a="b"} value`, the worker first among the labels. */
-function labelled(sample: string, worker: number): string {
-  const end = sample.search(/[{ ]/);
-  const name = sample.slice(0, end);
-  const label = `worker="${worker}"`;
-  return sample[end] === '{'
-    ? `${name}{${label},${sample.slice(end + 1)}`
-    : `${name}{${label}}${sample.slice(end)}`;
-}
+/** What one process does not know, another may. */
+const withKnown = (figure: Figure): Figure => ({
+  ...figure,
+  values: figure.values.filter(({ value }) => !Number.isNaN(value)),
+});

@@ -3,21 +3,31 @@
  * are measured once per process and joined to every surface's text, since surfaces share the process.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type Figures, isFigures, mergedText } from './merged-metrics.ts';
 import { RequestHistogram } from './request-histogram.ts';
+import { fellows } from './workers/fellows.ts';
 
 export type { Counter, Gauge, Histogram } from 'prom-client';
 
 /** Of the process as a whole: shown by every surface. */
 let processRegistry: Registry | undefined;
-/** Of the surfaces there are. A surface that is gone, with all that its figures are read from, is not kept for them. */
-let registries: readonly WeakRef<Registry>[] = [];
-const living = (): Registry[] => registries.flatMap((registry) => registry.deref() ?? []);
-let ofAllProcesses: (() => Promise<string>) | undefined;
+/** By surface, for the other processes of a start. One that is gone, with all that its figures are read from, is not kept. */
+const bySurface = new Map<string, WeakRef<Registry>>();
+/** Those that wait for it: it is made when somebody asks for figures, which a command never does. */
+const processGauges: Gauge<string>[] = [];
 
-/** Where several processes are one surface, `text` answers for all of them. Gives back what is this process's own. */
-export function joinMetrics(collect: () => Promise<string>): () => Promise<string> {
-  ofAllProcesses = collect;
-  return () => exposition(living());
+export const metricsTopic = 'metrics';
+
+/** This process's own figures of a surface, for `hear(metricsTopic, …)`. */
+export async function ownFigures(surface: unknown): Promise<Figures> {
+  const registry = bySurface.get(String(surface))?.deref();
+  if (registry === undefined) return [];
+  processRegistry ??= startProcessMetrics();
+  const read = await Promise.all([processRegistry.getMetricsAsJSON(), registry.getMetricsAsJSON()]);
+  // Without the functions that they are read by, which cannot be sent.
+  return read
+    .flat()
+    .map(({ name, help, type, aggregator, values }) => ({ name, help, type, aggregator, values }));
 }
 
 export class Metrics {
@@ -26,11 +36,15 @@ export class Metrics {
   /** Duration of every request by route, method and status; filled by the HTTP server. */
   readonly requests: RequestHistogram = new RequestHistogram();
 
-  constructor() {
-    registries = [...living(), this.registry].map((registry) => new WeakRef(registry));
+  readonly #surface: string;
+
+  /** `surface`: the same in every process that has it. */
+  constructor(surface = '') {
+    this.#surface = surface;
+    if (surface !== '') bySurface.set(surface, new WeakRef(this.registry));
     this.registry.registerMetric(this.requests);
     const inFlight = () => this.requests.inFlight;
-    this.gauge('http_requests_in_flight', 'Requests whose answer is not out yet', [], inFlight);
+    this.shareGauge('http_requests_in_flight', 'Requests whose answer is not out yet', inFlight);
   }
 
   counter<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Counter<T> {
@@ -42,6 +56,7 @@ export class Metrics {
     return plainCounter(this.registry, name, help);
   }
 
+  /** Where several processes have it, the largest counts: it is about what they share. */
   gauge<T extends string>(
     name: string,
     help: string,
@@ -49,7 +64,27 @@ export class Metrics {
     /** Asked at each scrape instead of being set. */
     read?: () => number,
   ): Gauge<T> {
-    const base = { name, help, labelNames: [...labelNames], registers: [this.registry] };
+    return this.#gauge('max', name, help, labelNames, read);
+  }
+
+  /** A gauge of what each process has for itself: where there are several, it is the sum. */
+  shareGauge(name: string, help: string, read: () => number): void {
+    this.#gauge('sum', name, help, [], read);
+  }
+
+  /** A gauge that each process sees for itself: where there are several, the smallest counts. */
+  leastGauge(name: string, help: string, read: () => number): void {
+    this.#gauge('min', name, help, [], read);
+  }
+
+  #gauge<T extends string>(
+    aggregator: 'max' | 'sum' | 'min',
+    name: string,
+    help: string,
+    labelNames: readonly T[],
+    read: (() => number) | undefined,
+  ): Gauge<T> {
+    const base = { name, help, labelNames: [...labelNames], registers: [this.registry], aggregator };
     if (read === undefined) return new Gauge(base);
     return new Gauge({
       ...base,
@@ -91,22 +126,46 @@ export class Metrics {
     });
   }
 
-  /** The whole text exposition, process figures first. */
-  text(): Promise<string> {
-    return ofAllProcesses === undefined ? exposition([this.registry]) : ofAllProcesses();
+  /** The whole text exposition, process figures first. Of several processes one answers for all. */
+  async text(): Promise<string> {
+    const told = await fellows()?.askAll(metricsTopic, this.#surface);
+    if (told !== undefined) {
+      const text = await mergedText(told.filter(isFigures).filter((figures) => figures.length > 0));
+      if (text !== undefined) return text;
+    }
+    processRegistry ??= startProcessMetrics();
+    const texts = await Promise.all([processRegistry, this.registry].map((registry) => registry.metrics()));
+    return texts.join('\n');
   }
-}
-
-async function exposition(ofSurfaces: readonly Registry[]): Promise<string> {
-  processRegistry ??= startProcessMetrics();
-  const texts = await Promise.all([processRegistry, ...ofSurfaces].map((registry) => registry.metrics()));
-  return texts.join('\n');
 }
 
 /** A counter of the process, which belongs to no surface. */
 export function processCounter(name: string, help: string): PlainCounter {
   processRegistry ??= startProcessMetrics();
   return plainCounter(processRegistry, name, help);
+}
+
+/** A gauge of the process with one label, read at each scrape. */
+export function processGauge(
+  name: string,
+  help: string,
+  label: string,
+  read: () => Iterable<readonly [label: string, value: number]>,
+): void {
+  const gauge = new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [],
+    // Processes that share a file tell the same of it.
+    aggregator: 'max',
+    collect() {
+      this.reset();
+      for (const [of, value] of read()) this.set({ [label]: of }, value);
+    },
+  });
+  if (processRegistry === undefined) processGauges.push(gauge);
+  else processRegistry.registerMetric(gauge);
 }
 
 function plainCounter(registry: Registry, name: string, help: string): PlainCounter {
@@ -134,5 +193,6 @@ export class PlainCounter {
 function startProcessMetrics(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const gauge of processGauges) registry.registerMetric(gauge);
   return registry;
 }

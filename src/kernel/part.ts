@@ -25,6 +25,8 @@ export interface Part {
   stop?(): Promise<void>;
   /** Why it is not healthy, as far as it knows. */
   problems?(): readonly string[] | Promise<readonly string[]>;
+  /** Why it cannot do its work at all: what every probe is told, strict or not, and `problems` need not repeat. */
+  fatal?(): readonly string[];
   /** How background work goes that is not among its jobs. */
   reports?(): readonly RunReport[];
 }
@@ -40,8 +42,12 @@ export function jobReports(parts: readonly Part[]): JobReport[] {
 /** Why parts are not healthy, in sentences: what they say, and jobs that do not get on. */
 export async function problemsOf(parts: readonly Part[]): Promise<string[]> {
   const told = await Promise.all(parts.map((part) => part.problems?.() ?? []));
-  return [...told.flat(), ...jobProblems(jobReports(parts))];
+  return [...fatalProblems(parts), ...told.flat(), ...jobProblems(jobReports(parts))];
 }
+
+/** Those of them with which nobody should be sent here. */
+export const fatalProblems = (parts: readonly Part[]): string[] =>
+  parts.flatMap((part) => part.fatal?.() ?? []);
 
 /** A part that listens on an address of its own. */
 export interface Surface extends Required<Pick<Part, 'name' | 'start' | 'drain' | 'stop'>> {

@@ -3,13 +3,14 @@
  * token and acting on it must not interleave. Within a process holders of a key wait for each other; between processes a
  * row says who holds it and until when, by the database's clock.
  *
- * When a holder dies, another takes the key after its time is over. A holder that was stopped for longer than its time
+ * When a holder dies, another takes the key after its time is over, or when it was not renewed for so long, should that
+ * clock have been set meanwhile. A holder that was stopped for longer than its time
  * does not know that, so its decisions are stored behind the fence: in one transaction with a check of the row.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../kernel/background/backoff.ts';
-import { clocks } from '../storage/sql/lease.ts';
+import { clocks, LeaseWatch } from '../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 
 /** Others hold the key for longer than there is time to wait. */
@@ -114,8 +115,9 @@ export class Locks {
     const holder = randomUUID();
     const { leaseMs } = this.#options;
     const now = clocks[this.#sql.engine];
+    const watch = new LeaseWatch(leaseMs);
     for (let tries = 1; ; tries += 1) {
-      const taken = await this.#sql.run(
+      let taken = await this.#sql.run(
         `INSERT INTO arns_locks (name, holder, until) VALUES (?, ?, ${now} + ?)
          ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
          WHERE arns_locks.until < ${now}`,
@@ -123,6 +125,7 @@ export class Locks {
         holder,
         leaseMs,
       );
+      if (taken === 0) taken = await this.#takeAbandoned(key, holder, watch);
       if (taken > 0) break;
       const pause = backoffMs(backoff, tries);
       if (performance.now() + pause > deadline) throw busy(key);
@@ -133,6 +136,23 @@ export class Locks {
     renewal.unref();
     this.#held.set(key, { holder, renewal });
     return holder;
+  }
+
+  /** Only the very row that was watched, so that of several who wait one takes it. */
+  async #takeAbandoned(key: string, holder: string, watch: LeaseWatch): Promise<number> {
+    const row = await this.#sql.get<{ holder: string; until: number }>(
+      'SELECT holder, until FROM arns_locks WHERE name = ?',
+      key,
+    );
+    if (row === undefined || !watch.isAbandoned(row)) return 0;
+    return await this.#sql.run(
+      `UPDATE arns_locks SET holder = ?, until = ${clocks[this.#sql.engine]} + ? WHERE name = ? AND holder = ? AND until = ?`,
+      holder,
+      this.#options.leaseMs,
+      key,
+      row.holder,
+      row.until,
+    );
   }
 
   /** Never takes the key again: between, somebody else may have held it. */

@@ -1680,6 +1680,7 @@ export const texts = {
         chainPaymentsPending: 'Chain payments pending',
         chainPaymentsFailed: 'Chain payments failed',
         returnsByHand: 'Returns to send by hand',
+        cardEventsOpen: 'Card payments without a quote',
         giftsWaiting: 'Gifts not redeemed',
         lossesWinc: 'Losses',
         ledgerOk: 'Ledger is right',
@@ -1994,6 +1995,13 @@ export const texts = {
       returnsNote:
         'Send the amount to the payer from any wallet, then enter the transaction: it is looked up on its chain. Or have the service try again once it has the key or the coins.',
       returnsEmpty: 'No return waits for you.',
+      cardEvents: 'Card payments whose quote is not here',
+      cardEventsNote:
+        'Somebody paid, and the quote is not in this ledger, as after a restore. Run "turnpike reconcile": it credits what carries its own proof.',
+      cardEventsEmpty: 'Every card payment has its quote.',
+      cardEvent: 'Event',
+      cardIntent: 'Payment',
+      cardEventEnded: 'Dealt with',
       sentIt: 'I sent it',
       sentTitle: 'This return was sent',
       sentText: (amount: string, to: string) =>

@@ -25,6 +25,7 @@ import type {
   WaitingGift,
 } from '../formats/admin-answers.ts';
 import { type Page, type PageRequest, writeCursor } from '../kernel/admin/paging.ts';
+import { endOpenEvent, openEvents } from '../payments/card/inbox.ts';
 import { endRefundByHand, owedRefunds } from '../payments/card/refunds.ts';
 import {
   type ChainPaymentRow,
@@ -106,6 +107,7 @@ export class Bookkeeping {
       chainPayments: (await failedPayments(sql, shownAtOnce, this.#now())).map(failedChainPayment),
       names: await this.#keptNames(),
       returns: (await returnsByHand(sql, shownAtOnce)).map(returnSummary),
+      cardEvents: await openEvents(sql, shownAtOnce),
     };
   }
 
@@ -144,10 +146,14 @@ export class Bookkeeping {
     return endByHand(sql, credits, id, transaction, this.#now());
   }
 
-  /** An x402 payment, or `chain:transaction`, was never made or was made good otherwise. False as with `settle`. */
+  /**
+   * An x402 payment, or `chain:transaction`, was never made or was made good otherwise, or a card event was dealt with.
+   * False as with `settle`.
+   */
   async void(id: string): Promise<boolean> {
     const { sql, credits } = this.#deps;
-    return (await endByHand(sql, credits, id, undefined, this.#now())) || (await voidPayment(sql, id));
+    if (await endByHand(sql, credits, id, undefined, this.#now())) return true;
+    return (await voidPayment(sql, id)) || (await endOpenEvent(sql, id));
   }
 
   /** A refund that failed for good was made by other means. False when there is none. */

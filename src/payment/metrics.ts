@@ -27,6 +27,13 @@ export function paymentMetrics(metrics: Metrics, pricing: Pricing, credits: Pick
       'credit_pending_tx_job_failure',
       'Runs of the job that credits pending transactions that failed',
     ),
-    ledgerDrift: metrics.gauge('ledger_drift_winc', 'Winc by which balances differ from their entries'),
+    ledgerDrift: metrics.gauge(
+      'ledger_drift_winc',
+      'Winc by which balances differ from their entries; not a number while that is not known',
+    ),
+    ledgerUnchecked: metrics.gauge(
+      'ledger_unchecked',
+      'Whether the ledger is damaged or could not be checked',
+    ),
   };
 }

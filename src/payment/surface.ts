@@ -4,11 +4,13 @@ import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
 import type { TopUpPage } from '../credits/lack.ts';
 import { readLosses } from '../credits/ledger/accounts.ts';
+import { LedgerSoundness, ledgerHealth } from '../credits/ledger/soundness.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
 import type { KeptName } from '../formats/admin-answers.ts';
 import { createAdmin } from '../kernel/admin/admin.ts';
 import type { Figures } from '../kernel/admin/routes/state.ts';
 import { createJob } from '../kernel/background/job.ts';
+import { createClockWatch } from '../kernel/clock-watch.ts';
 import { type App, hideFromDocument } from '../kernel/http/app.ts';
 import { createErrorMapper } from '../kernel/http/error-mapper.ts';
 import { createHealth, type Health } from '../kernel/http/health.ts';
@@ -18,12 +20,17 @@ import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
+import { serverClocks } from '../outside/server-time.ts';
 import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
 import type { AcceptedToken } from '../payments/chain/chain.ts';
+import { unknownChainPayments, unlistedTokens } from '../payments/chain/unknown-payments.ts';
+import type { OutsideSource } from '../payments/outside-records.ts';
+import { Reconciler } from '../payments/reconciliation/reconciler.ts';
 import { createCreditReturns, returnRules } from '../payments/returns/credit-returns.ts';
 import { createWaysBack, type WaysWorld } from '../payments/returns/ways/ways.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import { parseToken } from '../pricing/tokens.ts';
+import { databaseClock } from '../storage/sql/lease.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { readInteger } from '../storage/sql/typed-rows.ts';
 import { normalizeAddress } from '../wallets/address.ts';
@@ -31,7 +38,7 @@ import { formsOfAddress } from '../wallets/address-forms.ts';
 import { cacheMinute, paymentCors, sendJsonText } from './answers.ts';
 import type { Authenticator } from './auth/request-wallet.ts';
 import { Bookkeeping } from './bookkeeping.ts';
-import { type ChainPart, createChainPart } from './chain/part.ts';
+import { type ChainPart, createChainPart, excludedWallets } from './chain/part.ts';
 import { paymentLimits } from './client-limits.ts';
 import { defaultCountries } from './countries.ts';
 import { tokenNotSupported } from './errors.ts';
@@ -49,6 +56,7 @@ import { returnTerms } from './routes/account-returns.ts';
 import { accountUseRoutes } from './routes/account-use.ts';
 import { adminLedgerRoutes } from './routes/admin/ledger.ts';
 import { adminPaymentsRoutes } from './routes/admin/payments.ts';
+import { adminReconcileRoutes } from './routes/admin/reconcile.ts';
 import { accountBalanceRoutes, balanceRoutes } from './routes/balance.ts';
 import { parseByteCount, priceRoutes } from './routes/price.ts';
 import { ratesRoutes } from './routes/rates.ts';
@@ -60,6 +68,8 @@ export interface PaymentDeps {
   /** The `ledger` database. */
   readonly sql: Sql;
   readonly credits: Credits;
+  /** Whether the ledger can be trusted. */
+  readonly soundness?: LedgerSoundness;
   readonly pricing: Pricing;
   readonly auth: Authenticator;
   /** Watches every route of the server, those of names too. */
@@ -82,6 +92,8 @@ export interface PaymentDeps {
   };
   /** Public addresses of gateways, the preferred first. */
   readonly gateways: readonly string[];
+  /** Who knows what happened outside, beside the chains: asked when the ledger is reconciled with it. */
+  readonly outside?: readonly OutsideSource[];
   /** Ways to pay beside chain transactions, and what else is sold on this server: names. */
   readonly parts?: readonly Part[];
   /** Bytes a wallet may still upload for nothing; without it what the configuration of uploads says. */
@@ -92,12 +104,14 @@ export interface PaymentDeps {
 const BODY_LIMIT = 1024 * 1024;
 const CONNECTIONS = 16_384;
 const EXPIRE_APPROVALS_EVERY_MS = 60_000;
+/** After a check that could not be made. */
+const CHECK_AGAIN_EVERY_MS = 60_000;
 /** The first run is the one that matters. */
 const UNITE_EVERY_MS = 60_000;
 
 export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface {
   return createSurface('payment', () => {
-    const metrics = deps.metrics ?? new Metrics();
+    const metrics = deps.metrics ?? new Metrics('payment');
     const counters = paymentMetrics(metrics, deps.pricing, deps.credits);
     const tokens = acceptedTokens(config, deps.chains);
     const chain = createChainPart(config, { ...deps, tokens, metrics: counters });
@@ -107,6 +121,11 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
     const parts: Part[] = [
       ...[chain, ...(deps.parts ?? []), ...returnsParts(config, deps, tokens, metrics)],
       ledgerPart(config, deps, books, counters),
+      reconciliationPart(config, deps, tokens, chain),
+      createClockWatch({
+        ...{ metrics, log: deps.log },
+        clocks: [...serverClocks(deps.chains.arweaveNodes, '/info'), databaseClock(sql)],
+      }),
       ...createWalletEvents(config, { ...deps, metrics }),
     ];
     const { routes: adminRoutes, ...admin } = createAdmin({
@@ -159,20 +178,63 @@ function returnsParts(
   return [createReturnsPart({ sql, returns, auth, signatures })];
 }
 
+/** What the outside knows and the ledger does not. */
+function reconciliationPart(
+  config: Config,
+  { sql, log, outside = [] }: PaymentDeps,
+  tokens: ReadonlyMap<string, AcceptedToken>,
+  { payments }: ChainPart,
+): Part {
+  const excludedSenders = excludedWallets(config);
+  const chains = unknownChainPayments({ sql, tokens, payments, excludedSenders });
+  const sources = [...outside, ...chains];
+  const reconciler = new Reconciler({ sources, unlisted: unlistedTokens(tokens), log });
+  return {
+    name: 'reconciliation',
+    adminRoutes: (app) => adminReconcileRoutes(app, reconciler),
+    stop: () => reconciler.stop(),
+  };
+}
+
 /** What the ledger needs done from time to time. */
 function ledgerPart(
   config: Config,
-  { log, credits, sql }: PaymentDeps,
+  { log, credits, sql, soundness = new LedgerSoundness() }: PaymentDeps,
   books: Bookkeeping,
   metrics: PaymentMetrics,
 ): Part {
+  const showState = (drift: number): void => {
+    metrics.ledgerDrift.set(soundness.unchecked === undefined ? drift : Number.NaN);
+    metrics.ledgerUnchecked.set(soundness.unchecked === undefined ? 0 : 1);
+  };
+  const check = async (): Promise<void> => {
+    let drift = Number.NaN;
+    try {
+      const found = await books.check();
+      drift = Number(found.drift);
+      soundness.checked();
+      if (!found.ok)
+        log.fatal({ drift: found.drift, problems: found.problems }, 'the ledger does not add up');
+    } catch (error) {
+      soundness.checkFailed(error);
+      throw error;
+    } finally {
+      showState(drift);
+    }
+  };
+  showState(0);
+  const health = ledgerHealth(soundness);
   return {
     name: 'ledger',
     adminRoutes(app) {
       adminLedgerRoutes(app, books);
       adminPaymentsRoutes(app, sql, Date.now);
     },
-    problems: () => (books.checkState.last?.ok === false ? ['The ledger does not add up.'] : []),
+    fatal: health.fatal,
+    problems: () => [
+      ...health.problems(),
+      ...(books.checkState.last?.ok === false ? ['The ledger does not add up.'] : []),
+    ],
     jobs: [
       createJob({
         name: 'expire approvals',
@@ -190,11 +252,13 @@ function ledgerPart(
         name: 'check the ledger',
         everyMs: config.LEDGER_CHECK_INTERVAL_MS,
         log,
-        async run() {
-          const { drift, ok, problems } = await books.check();
-          metrics.ledgerDrift.set(Number(drift));
-          if (!ok) log.fatal({ drift, problems }, 'the ledger does not add up');
-        },
+        run: check,
+      }),
+      createJob({
+        name: 'check the ledger again',
+        everyMs: Math.min(CHECK_AGAIN_EVERY_MS, config.LEDGER_CHECK_INTERVAL_MS),
+        log,
+        run: async () => (soundness.unchecked === undefined ? undefined : check()),
       }),
     ],
   };
@@ -209,6 +273,7 @@ async function paymentFigures({ sql, names }: PaymentDeps, books: Bookkeeping): 
     refundsGivenUp: open.refunds.filter(({ givenUp }) => givenUp).length,
     x402Unclear: open.payments.length,
     returnsByHand: open.returns.length,
+    cardEventsOpen: open.cardEvents.length,
     chainPaymentsPending: await count("payment_chain_transactions WHERE state = 'pending'"),
     chainPaymentsFailed: open.chainPayments.length,
     giftsWaiting: (await books.gifts()).length,
@@ -253,7 +318,7 @@ function createServer(config: Config, deps: PaymentDeps, metrics: Metrics): Http
     },
   });
   signatures.watch(server.app);
-  limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
+  limitClients(server.app, 'payment', paymentLimits(config), config.TRUSTED_PROXY_COUNT);
   return server;
 }
 

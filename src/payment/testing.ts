@@ -154,7 +154,7 @@ export async function paymentBench(environment: Record<string, string> = {}, giv
     parts: [chain],
   };
   signatures.watch(server.app);
-  limitClients(server.app, paymentLimits(config), config.TRUSTED_PROXY_COUNT);
+  limitClients(server.app, 'payment', paymentLimits(config), config.TRUSTED_PROXY_COUNT);
   server.mount((app) => paymentRoutes(app, routes), ['/v1']);
   server.mount((app) => rootRoutes(app, routes));
   await server.app.ready();

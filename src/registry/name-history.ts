@@ -41,12 +41,6 @@ const maxKeptTransactions = 2_000;
 
 export function createNameHistory(chain: NameChain, programs: NamePrograms): NameHistory {
   const arns = arnsAddresses(programs.arns);
-  const arnsKinds = Object.values(arnsInstructions) as InstructionKind<object>[];
-  const antKinds = Object.values(antInstructions) as InstructionKind<object>[];
-  const kindsOf = (program: SolanaAddress | undefined, tokenProgram: SolanaAddress) => {
-    if (program === programs.arns) return arnsKinds;
-    return program === programs.ant || program === tokenProgram ? antKinds : [];
-  };
   /** A transaction never changes. */
   const known = new LRUCache<string, readonly NameStep[]>({ max: maxKeptTransactions });
 
@@ -55,19 +49,9 @@ export function createNameHistory(chain: NameChain, programs: NamePrograms): Nam
     if (kept !== undefined) return kept;
     const wire = await chain.transaction(signature);
     if (wire === undefined) return [];
-    const steps = readSteps(wire, tokenProgram);
+    const steps = readSteps(wire, programs, tokenProgram);
     known.set(signature, steps);
     return steps;
-  }
-
-  function readSteps(wire: Buffer, tokenProgram: SolanaAddress): NameStep[] {
-    const { message } = parseTransaction(wire);
-    return message.instructions.flatMap(({ programIndex, data }) => {
-      const kind = kindsOf(message.keys[programIndex], tokenProgram).find(({ discriminator }) =>
-        discriminator.equals(data.subarray(0, 8)),
-      );
-      return kind === undefined ? [] : [{ instruction: kind.name, values: valuesOf(kind, data.subarray(8)) }];
-    });
   }
 
   return {
@@ -85,6 +69,28 @@ export function createNameHistory(chain: NameChain, programs: NamePrograms): Nam
       );
     },
   };
+}
+
+const arnsKinds = Object.values(arnsInstructions) as InstructionKind<object>[];
+const antKinds = Object.values(antInstructions) as InstructionKind<object>[];
+
+/** What a transaction asked the name programs for. `tokenProgram`: that of a name's token, where it is another than ours. */
+export function readSteps(
+  wire: Buffer,
+  programs: NamePrograms,
+  tokenProgram: SolanaAddress = programs.ant,
+): NameStep[] {
+  const kindsOf = (program: SolanaAddress | undefined) => {
+    if (program === programs.arns) return arnsKinds;
+    return program === programs.ant || program === tokenProgram ? antKinds : [];
+  };
+  const { message } = parseTransaction(wire);
+  return message.instructions.flatMap(({ programIndex, data }) => {
+    const kind = kindsOf(message.keys[programIndex]).find(({ discriminator }) =>
+      discriminator.equals(data.subarray(0, 8)),
+    );
+    return kind === undefined ? [] : [{ instruction: kind.name, values: valuesOf(kind, data.subarray(8)) }];
+  });
 }
 
 function valuesOf(kind: InstructionKind<object>, data: Uint8Array): Record<string, string> {

@@ -104,6 +104,8 @@ export function createRouterMetrics(metrics: Metrics, strategy: StrategyName) {
     },
     shed: (reason: string) => shed.inc({ reason }),
     gauge: (name: string, help: string, read: () => number) => void metrics.gauge(name, help, [], read),
+    /** Of what each process has for itself. */
+    shareGauge: (name: string, help: string, read: () => number) => metrics.shareGauge(name, help, read),
     /** Something that only grows, and that others count. */
     total: (name: string, help: string, read: () => number) =>
       collected(metrics, name, help, [], () => [{ labels: {}, value: read() }]),
@@ -142,6 +144,7 @@ function watchLiars(metrics: Metrics, gateways: () => readonly Watched[]): void 
     help: '1 for a gateway in quarantine, with the reason; 0 for the others. "other" counts those beyond the first',
     labelNames: ['gateway', 'reason'],
     registers: [metrics.registry],
+    aggregator: 'max',
     collect() {
       this.reset();
       const quarantined = gateways().filter(({ health }) => health.quarantineReason !== undefined);

@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { type FollowedBlocklist, unionOf } from '../delivery/moderation/blocklist.ts';
+import { type NameChange, NameChanges } from '../delivery/name-changes.ts';
+import { isTxId } from '../formats/base64url.ts';
 import { AuditLog } from '../kernel/audit-log.ts';
 import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import { makeToken, readOrCreateKey } from '../kernel/keys.ts';
@@ -9,18 +11,22 @@ import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
+import { fellows } from '../kernel/workers/fellows.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
+import { databaseSettings } from '../storage/sql/open.ts';
+import type { Sql } from '../storage/sql/sql.ts';
 import { type AdminPart, createAdminPart } from './admin/part.ts';
 import { locateItem } from './content/locate-item.ts';
 import { type ContentDeps, type ContentPart, createContentPart } from './content/part.ts';
 import { ProvenStore } from './content/proven-store.ts';
+import { type RouterDatabases, routerDatabases } from './database.ts';
 import { pathOf, refusal } from './errors.ts';
 import { createGatewaysPart } from './gateways/part.ts';
 import { addGauges, createRouterMetrics } from './metrics.ts';
 import type { Moderation } from './moderation/block-content.ts';
 import { Blocklist } from './moderation/blocklist.ts';
 import { PlaceFinder } from './moderation/place-finder.ts';
-import { type NameChange, NameResolver } from './names/resolver.ts';
+import { NameResolver } from './names/resolver.ts';
 import { ChainProxy } from './routes/chain.ts';
 import { contentRoutes } from './routes/content.ts';
 import { guardRoutes, healthRoutes, type RouterHealth } from './routes/health.ts';
@@ -30,6 +36,7 @@ import { nameChangesRoute } from './routes/name-changes.ts';
 import { statsRoutes } from './routes/stats.ts';
 import { type RouterSettings, routerSettings } from './settings.ts';
 import { createTelemetry } from './telemetry/telemetry.ts';
+import { routerToken } from './tokens.ts';
 
 export interface RouterDeps {
   readonly log: Logger;
@@ -44,7 +51,7 @@ export interface RouterSurface extends Surface {
   /** The operator's page; undefined where it is off. */
   readonly adminUrl: string | undefined;
   /** For a name service of this process: what was remembered of these names is asked for again. */
-  namesChanged(changes: readonly NameChange[]): void;
+  namesChanged(changes: readonly NameChange[]): Promise<void>;
   /** Origins of the gateways that it knows; `foreign` are those of a list that others make. */
   gateways(): readonly KnownGateway[];
 }
@@ -69,8 +76,8 @@ export function createRouterSurface(config: Config, deps: RouterDeps): RouterSur
     get adminUrl() {
       return made?.admin?.url;
     },
-    namesChanged(changes) {
-      for (const change of changes) made?.names.changed(change);
+    async namesChanged(changes) {
+      await made?.nameChanges.tell(changes);
     },
     gateways: () => made?.gateways() ?? [],
   };
@@ -78,17 +85,33 @@ export function createRouterSurface(config: Config, deps: RouterDeps): RouterSur
 
 interface Router extends SurfaceParts {
   readonly admin: AdminPart | undefined;
-  readonly names: NameResolver;
+  readonly nameChanges: NameChanges;
   readonly gateways: RouterSurface['gateways'];
 }
 
 async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<Router> {
+  const databases = routerDatabases(settings, deps.log);
+  const sql = await databases.own();
+  try {
+    return await wireRouter(settings, deps, databases, sql);
+  } catch (error) {
+    await sql.close();
+    throw error;
+  }
+}
+
+async function wireRouter(
+  settings: RouterSettings,
+  deps: RouterDeps,
+  databases: RouterDatabases,
+  sql: Sql,
+): Promise<Router> {
   const { log, version } = deps;
   const { config } = settings;
-  const registry = new Metrics();
+  const registry = new Metrics('router');
   const isOwn = ownGateways(config, deps.localGatewayUrl);
   const metrics = createRouterMetrics(registry, config.ROUTING_STRATEGY);
-  const telemetry = createTelemetry(config, settings.telemetryPath, log);
+  const telemetry = createTelemetry(config, databases.telemetry, log);
   const gateways = createGatewaysPart({
     config,
     routing: settings.routing,
@@ -102,7 +125,7 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
     isOwn,
     log,
   });
-  const proven = new ProvenStore(settings.cachePath, log);
+  const proven = new ProvenStore(databases.proven, log);
   const names = new NameResolver({
     verifiers: () => gateways.gateways.verification,
     rules: { threshold: settings.consensusThreshold, unanimous: config.ARNS_REQUIRE_UNANIMITY },
@@ -117,20 +140,34 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
     keep: proven,
   });
   const audit = new AuditLog(`${settings.blocklistPath}.audit.jsonl`, 'router', log);
-  const blocklist = config.MODERATION_ENABLED ? new Blocklist(settings.blocklistPath, audit, log) : undefined;
+  const path = settings.blocklistPath;
+  const blocklist = config.MODERATION_ENABLED
+    ? new Blocklist({ path, folder: await folderName(config), sql, audit, log })
+    : undefined;
   const followed = deps.followed?.();
   const all = unionOf([blocklist, followed].filter((list) => list !== undefined));
   const places = blocklist && new PlaceFinder(blocklist, (id) => locateItem(gateways.gateways, id), log);
   const scrubs = createScrubMetrics(registry, 'router_');
   const shared = { settings, gateways, telemetry, metrics, log };
   const content = await createContentPart({ ...shared, scrubs, names, proven, blocklist: all });
+  const nameChanges = new NameChanges({
+    sql,
+    log,
+    names: { forget: (change) => names.changed(change) },
+    isShared: fellows() !== undefined || databaseSettings(config, 'router').databaseUrl !== undefined,
+  });
+  if (blocklist !== undefined) {
+    blocklist.onOthers = (ids) => {
+      for (const id of ids.filter(isTxId)) void content.content.purge(id).catch(() => {});
+    };
+  }
   const moderation = blocklist &&
     places && {
       blocklist,
       all,
       places,
       audit,
-      token: config.MODERATION_ADMIN_TOKEN ?? (await keptToken(config, 'moderation-admin-token', log)),
+      token: await routerToken(config, 'MODERATION_ADMIN_TOKEN', log),
       names,
       content: content.content,
       log,
@@ -158,7 +195,7 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
   };
   const disk = content.disk;
   addGauges(metrics, { health, names, disk, blocklist, telemetry });
-  const parts = { ...shared, registry, health, content, moderation, names };
+  const parts = { ...shared, registry, health, content, moderation, nameChanges };
   const admin = config.ADMIN_UI_ENABLED
     ? createAdminPart({
         ...parts,
@@ -167,15 +204,16 @@ async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<R
         content: content.content,
         audit,
         disk,
-        token: config.ADMIN_TOKEN ?? (await keptToken(config, 'router-admin-token', log)),
+        token: await routerToken(config, 'ADMIN_TOKEN', log),
       })
     : undefined;
-  const started = [blocklist, proven, content, telemetry, gateways, places, readiness, admin];
+  const database: Part = { name: 'database', jobs: nameChanges.jobs, stop: () => sql.close() };
+  const started = [database, blocklist, proven, content, telemetry, gateways, places, readiness, admin];
   return {
     server: createServer(parts),
     parts: started.filter((part) => part !== undefined),
     admin,
-    names,
+    nameChanges,
     gateways: () => gateways.gateways.all.map(({ origin, isForeign }) => ({ origin, foreign: isForeign })),
   };
 }
@@ -185,7 +223,7 @@ interface ServerParts extends Pick<ContentDeps, 'settings' | 'gateways' | 'telem
   readonly health: RouterHealth;
   readonly content: ContentPart;
   readonly moderation: Moderation | undefined;
-  readonly names: NameResolver;
+  readonly nameChanges: NameChanges;
 }
 
 /** The public server: content on every host, management on the root host. */
@@ -248,7 +286,7 @@ function createServer(parts: ServerParts): HttpServer {
     statsRoutes(app, { telemetry, gateways, log, router: { routerId, version: health.version, baseDomain } });
     moderationRoutes(app, moderation, config.TRUSTED_PROXY_COUNT);
     if (moderation !== undefined) {
-      nameChangesRoute(app, parts.names, moderation.token, config.TRUSTED_PROXY_COUNT);
+      nameChangesRoute(app, parts.nameChanges, moderation.token, config.TRUSTED_PROXY_COUNT);
     }
   }, own);
   server.mount(
@@ -264,10 +302,9 @@ function createServer(parts: ServerParts): HttpServer {
   return server;
 }
 
-async function keptToken(config: Config, name: string, log: Logger): Promise<string> {
-  const { path, text, made } = await readOrCreateKey(join(config.DATA_DIR, 'keys'), name, makeToken);
-  if (made) log.info({ path }, 'made a token');
-  return text;
+/** A data folder keeps its name wherever it is moved. */
+async function folderName(config: Config): Promise<string> {
+  return (await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'router-folder', makeToken)).text;
 }
 
 /** The gateway of this stack and the one that is followed: what they refuse, nobody else is asked for. */

@@ -117,7 +117,9 @@ export class Scrub implements Job {
     const { after, endedAt, holder, heldUntil } = await this.#load();
     metrics.lastPass.set({ store }, endedAt / 1_000);
     const now = this.#now();
-    if (holder !== this.#holder && heldUntil > now) return heldUntil - now;
+    // One that is further ahead than any process leaves it is of a clock that was wrong.
+    const isHeld = heldUntil > now && heldUntil <= now + heldMs;
+    if (holder !== this.#holder && isHeld) return heldUntil - now;
     if (after === '' && endedAt + everyMs > now) return endedAt + everyMs - now;
     const steps = pace.steps(percent / 100, this.#ending.signal);
     let at = after;

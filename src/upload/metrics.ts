@@ -52,7 +52,7 @@ export function createUploadMetrics(metrics: Metrics, { disk }: WatchedParts) {
   const wallet = metrics.gauge('upload_wallet_winston', 'What the bundler can pay with');
   const watch = (name: string, help: string, read: () => number) => metrics.gauge(name, help, [], read);
   watch('upload_disk_free_bytes', 'Free on the disk that uploads need', () => disk.freeBytes);
-  watch(
+  metrics.shareGauge(
     'upload_disk_reserved_bytes',
     'Of bodies under way, announced and not written yet',
     () => disk.reservedBytes,

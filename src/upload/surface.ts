@@ -5,11 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
 import { lackHeaderNames, type TopUpPage } from '../credits/lack.ts';
+import { type LedgerSoundness, ledgerHealth } from '../credits/ledger/soundness.ts';
 import { type Blocklist, unionOf } from '../delivery/moderation/blocklist.ts';
 import { createForgetEvents } from '../events/forget-events.ts';
 import { createAdmin } from '../kernel/admin/admin.ts';
 import type { Figures } from '../kernel/admin/routes/state.ts';
 import { AtOnce } from '../kernel/background/at-once.ts';
+import { createClockWatch } from '../kernel/clock-watch.ts';
 import { createHealth } from '../kernel/http/health.ts';
 import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
@@ -17,16 +19,19 @@ import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { ArweaveNodes } from '../outside/arweave/nodes.ts';
+import { serverClocks } from '../outside/server-time.ts';
 import type { X402Payments } from '../payments/x402/x402.ts';
 import type { Pricing } from '../pricing/pricing.ts';
 import type { BlobStore } from '../storage/blobs/blobs.ts';
 import { DiskSpace, type FreeBytes } from '../storage/disk-space.ts';
+import { databaseClock } from '../storage/sql/lease.ts';
 import type { Sql } from '../storage/sql/sql.ts';
 import { normalizeAddress } from '../wallets/address.ts';
 import type { ArweaveKey } from '../wallets/arweave/rsa.ts';
 import { Announcer } from './announcer/announcer.ts';
 import type { GatewayPlace, ToldGateway } from './announcer/told-gateway.ts';
 import { Bundler } from './bundler/bundler.ts';
+import { createBundlingWatch } from './bundler/bundling-watch.ts';
 import { translateError } from './errors.ts';
 import { PayloadHashes } from './hashing/payload-hash.ts';
 import { type ChainHead, createChainHead } from './intake/chain-head.ts';
@@ -67,6 +72,8 @@ export interface UploadDeps {
   /** For this surface alone: what it deletes is gone. */
   readonly blobs: BlobStore;
   readonly credits: Credits;
+  /** Whether the ledger can be trusted; absent: nobody looks. */
+  readonly soundness?: LedgerSoundness;
   readonly pricing: Pricing;
   /** Absent: x402 payments are not taken. */
   readonly x402?: X402Payments;
@@ -111,7 +118,7 @@ interface Shared extends UploadDeps {
 export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
   return createSurface('upload', () => {
     const { sql, log, gateway, now = Date.now } = deps;
-    const metrics = new Metrics();
+    const metrics = new Metrics('upload');
     const disk = new DiskSpace({
       dataFolder: config.DATA_DIR,
       bodyFolder: config.BLOB_STORE_URL === undefined ? join(config.DATA_DIR, 'blobs') : undefined,
@@ -143,6 +150,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     const watcher = watcherPart(config, shared);
     const parts: Part[] = [
       { name: 'nodes', stop: () => shared.nodes.close() },
+      { name: 'ledger', ...ledgerHealth(deps.soundness) },
       {
         name: 'disk',
         start: () => disk.start(),
@@ -157,6 +165,15 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       ...(paid === undefined ? [] : [paid]),
       multipartPart(config, shared, intake, paid),
       bundlerPart(config, shared, intake),
+      createBundlingWatch({
+        ...{ sql, log, metrics, now, nodes: shared.nodes, address: deps.wallet.address },
+        maxWaitMs: config.BUNDLE_MAX_WAIT_MS,
+        bundleBytes: config.BUNDLE_TARGET_BYTES,
+      }),
+      createClockWatch({
+        ...{ metrics, log },
+        clocks: [...serverClocks(deps.arweaveNodeUrls, '/info'), databaseClock(sql)],
+      }),
       ...(watcher === undefined ? [] : [watcher]),
       { name: 'events', jobs: [createForgetEvents({ config, sql, log, now })] },
       storedBlobsPart({ config, blobs: deps.blobs, metrics, log }),

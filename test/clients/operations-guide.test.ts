@@ -101,6 +101,11 @@ const obeyed = 'obeyed by: gateway, upload, router\n';
 const effects: [RegExp, (out: string, err: string) => Promise<void> | void][] = [
   [/debug"?$/, (out) => assert.equal(JSON.parse(out).db.counts.dataItems, 40)],
   [/healthcheck"$/, (out) => assert.equal(JSON.parse(out).status, 'ok')],
+  [/doctor gateway$/, (out) => assert.match(out, /^ok {5}services +the gateway at \S+ is well$/m)],
+  [
+    /admin why/,
+    (out) => assert.match(out, /^Gateway: It is indexed: a data item of bundle \S+ at height \d+\.$/m),
+  ],
   [/admin queue-tx/, (out) => assert.equal(out, 'TX queued\n')],
   [/admin queue-bundle/, (out) => assert.equal(out, 'TX queued\n')],
   [/admin bundle-status/, (out) => assert.equal(JSON.parse(out).dataItemCount, 40)],

@@ -12,7 +12,7 @@ import { startLocalStack, until } from '../support/local-gateway.ts';
 test('a gateway serves items that it knows only from the index of another, and follows its changes', async (t) => {
   const a = await startAdminGateway();
   t.after(() => a.stop());
-  const observer = await readObserver(a.inside.config.DATA_DIR);
+  const observer = await readObserver(a.inside.config);
   const publisher = publisherOf(a.inside.config, observer);
   let bundle = '';
   const mine = async (text: string) => {

@@ -1,4 +1,4 @@
-/** A bundler in a process of its own, to be killed: `node bundler-process.ts <database URL or -> <folder> <name> <node>`. */
+/** A bundler in a process of its own, to be killed: `node bundler-process.ts <database URL or -> <folder> <name> <blobs> <node>`. */
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { createLogger } from '../../src/kernel/log.ts';
 import { Metrics } from '../../src/kernel/metrics.ts';
@@ -11,7 +11,7 @@ import { createUploadMetrics } from '../../src/upload/metrics.ts';
 import { testMigrations } from '../../src/upload/testing.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
 
-const [url = '-', folder = '.', name = 'ledger', node = ''] = process.argv.slice(2);
+const [url = '-', folder = '.', name = 'ledger', blobFolder = '.', node = ''] = process.argv.slice(2);
 const sql = await openDatabase({
   databaseUrl: url === '-' ? undefined : url,
   dataDir: folder,
@@ -20,7 +20,7 @@ const sql = await openDatabase({
 });
 new Bundler({
   sql,
-  blobs: await openBlobStore({ blobStoreUrl: undefined, dataDir: folder }),
+  blobs: await openBlobStore({ blobStoreUrl: undefined, dataDir: blobFolder }),
   hashes: new PayloadHashes(1),
   nodes: new ArweaveNodes([node]),
   credits: createCredits({ sql }),

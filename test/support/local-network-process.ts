@@ -5,10 +5,15 @@
 import { createStack } from '../../src/cli/stack.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { silentLog } from '../../src/kernel/testing.ts';
+import { nobody } from '../../src/localnet/arweave/readers.ts';
 import { localServiceWallet } from '../../src/wallets/local-wallets.ts';
 
 const config = readConfig(process.env);
-const stack = createStack(config, silentLog, { only: ['payment', 'upload', 'gateway'], localOnly: true });
+const surfaces = ['payment', 'upload', 'gateway'];
+const stack = createStack(config, silentLog, {
+  only: surfaces,
+  elsewhere: { surfaces, addresses: () => [], readers: nobody },
+});
 for (const surface of stack.surfaces) await surface.start();
 const { arweave, solana, card, facilitator } = stack.network;
 if (!arweave || !solana || !card || !facilitator) throw new Error('the local network is not whole');

@@ -16,7 +16,7 @@ export async function serveParts(
 ): Promise<HttpServer> {
   const server = testServer({ name: 'payment', log, cors: paymentCors });
   // The client is whoever the header names: tests have one address, and are many clients.
-  if (limits !== undefined) limitClients(server.app, paymentLimits(limits), 1);
+  if (limits !== undefined) limitClients(server.app, 'payment', paymentLimits(limits), 1);
   server.mount(
     async (scope) => {
       answerFailures(scope);

@@ -1,4 +1,4 @@
-/** Two MiB of memory mounted as a disk, to fill it; undefined where the tests may not mount. */
+/** Some MiB of memory mounted as a disk, to fill it; undefined where the tests may not mount. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,10 +9,12 @@ export interface SmallDisk {
   remove(): void;
 }
 
-export function mountSmallDisk(): SmallDisk | undefined {
+/** `inodes`: how many files and folders there may be at most. */
+export function mountSmallDisk(mebibytes = 2, inodes?: number): SmallDisk | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-small-disk-'));
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) {
+  const options = `size=${mebibytes}m${inodes === undefined ? '' : `,nr_inodes=${inodes}`}`;
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status !== 0) {
     rmSync(folder, { recursive: true });
     return undefined;
   }

@@ -26,6 +26,7 @@ const options = {
   payment: { type: 'string' },
   since: { type: 'string' },
   limit: { type: 'string' },
+  bundle: { type: 'string' },
   json: { type: 'boolean' },
   'dry-run': { type: 'boolean' },
 } as const;
@@ -44,7 +45,8 @@ turnpike admin unblock <id | hash>
 turnpike admin block-name <name>            stop serving a name and its undernames
 turnpike admin unblock-name <name>
 turnpike admin blocks                       everything that is blocked
-turnpike admin why <id>                     why an upload is not permanent yet
+turnpike admin why <id>                     why it is not permanent, not indexed or not served: which block, filter,
+                                            height, bundle or error (--bundle <id>: where it should be)
 turnpike admin bundles [<state>]            the newest bundles of uploads and how they fare; open, stuck, damaged, permanent …
 turnpike admin announcements                which gateways are told of uploads, and what waits for each
 turnpike admin audit                        who changed what, at each service, newest first
@@ -81,7 +83,7 @@ MODERATION_ADMIN_TOKEN or the one made there.`,
     const upload = client('upload', values.upload);
     if (action === 'why') {
       if (subject === undefined) throw new UsageError('say which id');
-      return why({ upload, gateway }, subject, values.json === true);
+      return why({ upload, gateway }, subject, values.bundle, values.json === true);
     }
     if (action === 'bundles') return bundles(upload, subject, values.json === true);
     if (action === 'announcements') return announcements(upload, values.json === true);
@@ -304,11 +306,12 @@ function sayObeyed(answer: Record<string, unknown>, json: boolean): number {
 async function why(
   clients: { readonly upload: AdminClient; readonly gateway: AdminClient },
   id: string,
+  bundle: string | undefined,
   json: boolean,
 ): Promise<number> {
-  const { sentences, ...known } = await explainItem(clients, id);
+  const { sentences, ...known } = await explainItem(clients, id, bundle);
   printResult(json, { ...known, why: sentences }, printable(sentences.join('\n'), '\n'));
-  return known.item === undefined && known.bundle === undefined ? 1 : 0;
+  return known.item === undefined && known.bundle === undefined && known.indexed !== true ? 1 : 0;
 }
 
 async function bundles(upload: AdminClient, state: string | undefined, json: boolean): Promise<number> {

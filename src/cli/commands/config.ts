@@ -30,7 +30,7 @@ function table(rows: readonly ConfigRow[]): string {
       row.current !== undefined ? `${row.current}  (set)` : row.defaultText === '' ? '-' : row.defaultText;
     lines.push(
       `  ${row.name.padEnd(width)}  ${value}`,
-      `  ${''.padEnd(width)}    ${row.meaning} [${row.kind}]`,
+      `  ${''.padEnd(width)}    ${row.meaning} [${row.kind}${row.file === undefined ? '' : `, or ${row.file}`}]`,
     );
   }
   return lines.join('\n').trimStart();

@@ -86,7 +86,7 @@ async function build(config: Config, { from, to, allowFewer, json }: BuildChoice
   });
   let bar: ProgressBar | undefined;
   try {
-    const observer = await readObserver(config.DATA_DIR);
+    const observer = await readObserver(config);
     const report = await buildBands({
       sql,
       published: indexFolders(config.DATA_DIR).published,
@@ -120,7 +120,7 @@ async function build(config: Config, { from, to, allowFewer, json }: BuildChoice
 }
 
 async function publish(config: Config, json: boolean): Promise<number> {
-  const observer = await readObserver(config.DATA_DIR);
+  const observer = await readObserver(config);
   let bar: ProgressBar | undefined;
   const publisher = publisherOf(config, observer, {
     onProgress: (done, total) => {

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readProcessConfig } from '../../config/config.ts';
+import { join } from 'node:path';
+import { type Config, readProcessConfig } from '../../config/config.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import type { KeptName } from '../../formats/admin-answers.ts';
+import { StartupError } from '../../kernel/errors.ts';
 import { takenBackNames } from '../../names/receipts.ts';
 import {
   Bookkeeping,
@@ -11,7 +13,9 @@ import {
   returnSummary,
 } from '../../payment/bookkeeping.ts';
 import { newestReturns } from '../../payments/returns/rows.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import { isCorruption } from '../../storage/sql/corruption.ts';
+import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
+import { integrityProblems } from '../../storage/sql/sqlite/integrity.ts';
 import { parseAddress, type WalletAddress } from '../../wallets/address.ts';
 import { adminClient } from '../admin-clients.ts';
 import { inCredits } from '../amounts.ts';
@@ -30,7 +34,8 @@ turnpike ledger credit <wallet> <credits>     give credits, for example 0.5
 turnpike ledger open                          refunds that are owed, and payments that only a person can end
 turnpike ledger losses                        payments that went back and that no wallet owes, and names kept for them
 turnpike ledger settle <payment> <hash>       an x402 payment was made after all, by that transaction: credit it
-turnpike ledger void <payment>                an x402 or chain payment was never made, or was made good otherwise
+turnpike ledger void <payment>                an x402 or chain payment was never made, or was made good otherwise;
+                                              or a card event that is open was dealt with
 turnpike ledger gifts                         credits bought for email addresses that wait to be redeemed
 turnpike ledger refunded <quote>              a refund that failed for good was made by other means
 turnpike ledger returns                       unused credits that go back to their payers, and what waits for a person
@@ -73,7 +78,7 @@ A wallet is named by its address or by the file of its key.
       const json = values.json === true;
       switch (action) {
         case 'check':
-          return await check(books, json);
+          return await check(books, config, json);
         case 'show':
           return await show(books, wallet(subject), json);
         case 'open':
@@ -96,6 +101,10 @@ A wallet is named by its address or by the file of its key.
           throw new UsageError(`there is no "ledger ${action ?? ''}"`);
       }
     } catch (error) {
+      if (error instanceof DatabaseUnavailable) {
+        const remedy = isCorruption(error) ? ': restore it from a backup (turnpike restore)' : '';
+        throw new StartupError(`the ledger cannot be read: ${error.message}${remedy}`, { cause: error });
+      }
       throw error instanceof InvalidAmount ? new UsageError(error.message) : error;
     } finally {
       await sql.close();
@@ -135,8 +144,15 @@ async function showReturns(sql: Sql, json: boolean): Promise<number> {
   return 0;
 }
 
-async function check(books: Bookkeeping, json: boolean): Promise<number> {
-  const report = await books.check();
+async function check(
+  books: Bookkeeping,
+  { DATABASE_URL, DATA_DIR }: Pick<Config, 'DATABASE_URL' | 'DATA_DIR'>,
+  json: boolean,
+): Promise<number> {
+  const found = await books.check();
+  // Damage may be where no balance is.
+  const damage = DATABASE_URL === undefined ? await integrityProblems(join(DATA_DIR, 'ledger.db')) : [];
+  const report = { ...found, ok: found.ok && damage.length === 0, problems: [...damage, ...found.problems] };
   if (json) {
     printJson(report);
   } else {
@@ -146,7 +162,8 @@ async function check(books: Bookkeeping, json: boolean): Promise<number> {
     );
     if (losses !== '0') console.log(`${losses} winc were lost: turnpike ledger losses`);
     for (const problem of problems) console.log(`  ${problem}`);
-    console.log(report.ok ? 'the ledger adds up' : 'the ledger does NOT add up');
+    if (damage.length > 0) console.log('the file of the ledger is DAMAGED: restore it from a backup');
+    else console.log(report.ok ? 'the ledger adds up' : 'the ledger does NOT add up');
   }
   return report.ok ? 0 : 1;
 }
@@ -181,7 +198,7 @@ async function show(books: Bookkeeping, asked: WalletAddress, json: boolean): Pr
 
 async function showOpen(books: Bookkeeping, json: boolean): Promise<number> {
   const open = await books.open();
-  const { refunds, payments, chainPayments, names, returns } = open;
+  const { refunds, payments, chainPayments, names, returns, cardEvents } = open;
   if (json) {
     printJson(open);
     return 0;
@@ -204,9 +221,13 @@ async function showOpen(books: Bookkeeping, json: boolean): Promise<number> {
   for (const { id, amount, token, recipient, createdAt, reason } of returns) {
     console.log(`${day(createdAt)}  return of ${amount} of ${token} to ${recipient}: ${reason ?? ''}  ${id}`);
   }
-  if (refunds.length + payments.length + chainPayments.length + names.length + returns.length === 0) {
-    console.log('nothing is open');
+  for (const { id, type, quoteId, intentId, receivedAt } of cardEvents) {
+    const what = `${type} of ${intentId ?? 'a payment'}, quote ${quoteId ?? 'unknown'}`;
+    console.log(
+      `${day(receivedAt)}  card event: ${what}: its quote is not here, see turnpike reconcile  ${id}`,
+    );
   }
+  if (Object.values(open).every((list) => list.length === 0)) console.log('nothing is open');
   return 0;
 }
 

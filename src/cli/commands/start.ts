@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import {
   type Config,
@@ -11,10 +12,13 @@ import {
 } from '../../config/config.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { makeFolder } from '../../kernel/files.ts';
+import { urlHost } from '../../kernel/http/server.ts';
 import { type LifecycleOptions, startSurfaces } from '../../kernel/lifecycle.ts';
 import { createLogger, type Logger } from '../../kernel/log.ts';
 import { makeFilesPrivate, privateFolderMode } from '../../kernel/private-files.ts';
+import { isFullWithReserve } from '../../storage/disk-reserve.ts';
 import { localWallets } from '../../wallets/local-wallets.ts';
+import { insistOnWholeRestore } from '../backup/restore-mark.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
 import { createLocalControl } from '../local/control.ts';
 import { mountControl } from '../local/control-app.ts';
@@ -23,19 +27,20 @@ import { LocalStack } from '../local/local-stack.ts';
 import { runFile } from '../run-file.ts';
 import { insistOnOneWorld } from '../stack/ask-world.ts';
 import { markFolder } from '../stack/folder-world.ts';
+import { lendStandIns } from '../stack/local-network.ts';
 import { checkSettings } from '../stack/settings.ts';
 import { traces } from '../stack/tracing.ts';
-import { type Address, addressOf, createStack, type Stack, surfaceNames } from '../stack.ts';
+import { type Address, createStack, readerTopics, type Stack, surfaceNames } from '../stack.ts';
 import { stopWhenInputEnds } from '../stop-when-input-ends.ts';
 import { temporaryDataDir } from '../temporary-data-dir.ts';
 import { Workers } from '../workers/primary.ts';
 import { asWorker, type WorkerLife } from '../workers/worker.ts';
 
 export const start: Command = {
-  usage: `turnpike start [surface …] [--workers <n>] [--quiet] [--json] [--free-ports] [--temporary] [--until-input-ends]
+  usage: `turnpike start [surface …] [--workers <n>|auto] [--quiet] [--json] [--free-ports] [--temporary] [--until-input-ends]
 
   surface             only these, of ${surfaceNames.join(', ')}; without any, all
-  --workers           so many processes behind one port; for the gateway alone
+  --workers           so many processes behind the same ports; "auto": one for each core
   --quiet             leave out the wallets of the local network
   --json              print the addresses as one line of JSON
   --free-ports        every port that no variable sets is a free one
@@ -64,20 +69,27 @@ Ctrl-C drains and stops. Everything durable is in DATA_DIR; a second start conti
         throw new UsageError(`there is no surface "${name}"; there are ${surfaceNames.join(', ')}`);
       }
     }
-    const count = workerCount(values.workers, positionals);
-    if (values['until-input-ends'] === true) stopWhenInputEnds();
-    const config = startConfig(values, count);
     const only = positionals.length === 0 ? surfaceNames : positionals;
+    const count = workerCount(values.workers, only);
+    if (values['until-input-ends'] === true) stopWhenInputEnds();
+    const config = startConfig(values);
     checkSettings(config, only);
     await insistOnOneWorld(config, only);
     const dataDir = prepareDataDir(config.DATA_DIR);
+    insistOnWholeRestore(dataDir);
     markFolder(dataDir, config.WORLD);
     const log = logOf(config);
+    if (isFullWithReserve(dataDir))
+      log.error({ dataDir }, 'the disk of DATA_DIR is full: only reads are served');
     for (const line of misspeltVariables()) log.warn(line);
     const retired = retiredVariables();
     if (retired.length > 0) log.warn(`set and no longer used: ${retired.join(', ')}`);
     const stack = await stackOf(config, log, only, count);
-    const surfaces = [...traces(config, log), ...stack.surfaces, runFile(config, () => stack.addresses())];
+    const surfaces = [
+      ...traces(config, log),
+      ...stack.surfaces,
+      runFile(config, () => stack.addresses(), log),
+    ];
     const running = await startSurfaces(surfaces, lifeOf(config, log));
     const addresses = stack.addresses();
     if (values.json) {
@@ -98,82 +110,112 @@ async function stackOf(
   only: readonly string[],
   workers: number | undefined,
 ): Promise<Pick<Stack, 'surfaces' | 'addresses'>> {
-  if (workers !== undefined) {
-    return withWorkers(createStack(config, log, { only, localOnly: true }), workers, config, log);
-  }
+  if (workers !== undefined) return withWorkers(config, log, only, workers);
   if (config.WORLD !== 'local') return createStack(config, log, { only });
   const local = new LocalStack({ config, log, only });
   await mountControl(config, log, local, createLocalControl(config, local));
   return { surfaces: [local], addresses: () => local.stack.addresses() };
 }
 
-/** One of several processes of a surface; the first process tells it which. */
+/** One of several processes of the same surfaces; the first process tells it which. */
 async function runWorker(worker: WorkerLife): Promise<number> {
-  const { surface, index, count, port, local } = await worker.begin;
-  const whole = readProcessConfig();
-  // The processes share the folder of the cache; each counts its own part of it.
-  const share = Math.ceil(whole.CONTIGUOUS_DATA_CACHE_MAX_BYTES / count);
-  const config = {
-    ...whole,
-    CONTIGUOUS_DATA_CACHE_MAX_BYTES: share,
-    GATEWAY_PORT: port ?? whole.GATEWAY_PORT,
-  };
+  const { surfaces, index, count, network, consoleUrl, ...begun } = await worker.begin;
+  const config = shareOf(begun.config, count);
   const log = logOf(config).child({ worker: index });
-  const stack = createStack(config, log, { only: [surface], given: new Map(local), sharesPort: true });
+  const stack = createStack(config, log, { only: surfaces, given: network, consoleUrl });
   const running = await startSurfaces([...traces(config, log), ...stack.surfaces], {
     ...lifeOf(config, log),
     host: worker.host,
   });
-  worker.ready(stack.addresses().find(({ name }) => name === surface)?.url ?? '');
+  worker.ready(stack.addresses().filter(({ name }) => name === 'admin' || surfaces.includes(name)));
   await running.stopped;
   return 0;
 }
 
-/** The workers after the local network, which runs in this process. */
-function withWorkers(
-  local: Stack,
-  count: number,
-  config: Config,
-  log: Logger,
-): Pick<Stack, 'surfaces' | 'addresses'> {
-  const surface = 'gateway';
-  const running = () => local.addresses();
-  const workers = new Workers({
-    surface,
-    count,
-    host: config.HOST,
-    port: config.GATEWAY_PORT,
-    portVariable: 'GATEWAY_PORT',
-    local: () => new Map(running().map(({ name, url }) => [name, url])),
-    log,
-  });
+/** Workers share folders, caches and cores: each counts its own part of what is bounded. */
+function shareOf(config: Config, count: number): Config {
+  const part = (whole: number): number => Math.ceil(whole / count);
   return {
-    surfaces: [...local.surfaces, workers],
-    addresses: () => [...running(), addressOf(surface, workers.url, config)],
+    ...config,
+    CONTIGUOUS_DATA_CACHE_MAX_BYTES: part(config.CONTIGUOUS_DATA_CACHE_MAX_BYTES),
+    CONTENT_CACHE_MAX_SIZE_BYTES: part(config.CONTENT_CACHE_MAX_SIZE_BYTES),
+    CONTENT_CACHE_MAX_ENTRIES: part(config.CONTENT_CACHE_MAX_ENTRIES),
+    WORKER_THREADS: part(config.WORKER_THREADS || availableParallelism()),
   };
 }
 
-function startConfig(
-  values: { readonly 'free-ports'?: boolean | undefined; readonly temporary?: boolean | undefined },
-  workers: number | undefined,
-): Config {
-  if (workers !== undefined && (values['free-ports'] === true || values.temporary === true)) {
-    throw new UsageError('--free-ports and --temporary are for one process, not for --workers');
-  }
+/** How long a local chain waits for those who read it: as long as they take at most. */
+const readersMs = 30_000;
+
+/** Workers after the local network, and the console after them: those two run in this process. */
+function withWorkers(
+  config: Config,
+  log: Logger,
+  only: readonly string[],
+  count: number,
+): Pick<Stack, 'surfaces' | 'addresses'> {
+  const surfaces = only.filter((name) => !runsInFirst(name));
+  const stack: Stack = createStack(config, log, {
+    only,
+    elsewhere: {
+      surfaces,
+      addresses: () => workers.addresses,
+      readers: {
+        mined: async (head) => void (await workers.ask(readerTopics.mined, head, 'all', readersMs)),
+        accepted: async (transaction) =>
+          void (await workers.ask(readerTopics.accepted, transaction, 'one', readersMs)),
+      },
+    },
+  });
+  lendStandIns(stack.network);
+  const workers: Workers = new Workers({
+    surfaces,
+    count,
+    config,
+    network: () => stack.network.facts(),
+    consoleUrl: () => consoleUrlOf(config, only),
+    log,
+  });
+  return {
+    surfaces: [
+      ...stack.surfaces.filter(({ name }) => !runsInFirst(name)),
+      workers,
+      ...stack.surfaces.filter(({ name }) => runsInFirst(name)),
+    ],
+    addresses: () => stack.addresses(),
+  };
+}
+
+/** The console has the sessions of operators in its memory, and little to do. */
+const runsInFirst = (surface: string): boolean => surface === 'console';
+
+/** It is started last; its port is known before unless the system chooses it. */
+function consoleUrlOf(config: Config, surfaces: readonly string[]): string | undefined {
+  const { CONSOLE_HOST: host, CONSOLE_PORT: port } = config;
+  return surfaces.some(runsInFirst) && port !== 0 ? `http://${urlHost(host)}:${port}` : undefined;
+}
+
+function startConfig(values: {
+  readonly 'free-ports'?: boolean | undefined;
+  readonly temporary?: boolean | undefined;
+}): Config {
   const ports = values['free-ports'] === true ? freePorts() : {};
   const config = readProcessConfig(ports);
   if (values.temporary !== true) return config;
   return { ...config, DATA_DIR: temporaryDataDir(isSet('DATA_DIR') ? config.DATA_DIR : undefined) };
 }
 
+/** Undefined where one process does all. */
 function workerCount(text: string | undefined, surfaces: readonly string[]): number | undefined {
   if (text === undefined) return undefined;
-  if (surfaces.length !== 1 || surfaces[0] !== 'gateway') {
-    throw new UsageError('--workers is for "turnpike start gateway"; other surfaces take one process each');
+  if (text !== 'auto' && !/^[1-9][0-9]?$/.test(text)) {
+    throw new UsageError(`--workers takes a number from 1 to 99, or auto, not "${text}"`);
   }
-  if (!/^[1-9][0-9]?$/.test(text))
-    throw new UsageError(`--workers takes a number from 1 to 99, not "${text}"`);
-  return Number(text);
+  if (surfaces.every(runsInFirst)) {
+    throw new UsageError('--workers is for other surfaces than the console, which takes one process');
+  }
+  const count = text === 'auto' ? availableParallelism() : Number(text);
+  return text === 'auto' && count === 1 ? undefined : Math.min(count, 99);
 }
 
 function logOf(config: Config): Logger {

@@ -162,7 +162,12 @@ export function createLocalControl(config: Config, local: LocalStack): LocalCont
   };
 }
 
-const databaseVariables = ['DATABASE_URL', 'DATABASE_URL_LEDGER', 'DATABASE_URL_GATEWAY'] as const;
+const databaseVariables = [
+  'DATABASE_URL',
+  'DATABASE_URL_LEDGER',
+  'DATABASE_URL_GATEWAY',
+  'DATABASE_URL_ROUTER',
+] as const;
 
 /** All of the state is in the folder, or none of it is touched. */
 function insistOnWholeState(config: Config): void {

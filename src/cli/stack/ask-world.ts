@@ -50,7 +50,8 @@ interface Answer {
   readonly says?: string;
 }
 
-async function askAll(config: Config, surfaces: readonly string[], times: AskTimes): Promise<Heard[]> {
+/** What everything outside that these surfaces use says of itself. */
+export async function askAll(config: Config, surfaces: readonly string[], times: AskTimes): Promise<Heard[]> {
   const http = new HttpClient({ timeoutMs: times.askMs, maxBytes: maxAnswerBytes });
   // Where a start does not hang on the answer, it is asked for once.
   const waits = config.WORLD === 'local' && sellsSomething(config, surfaces);

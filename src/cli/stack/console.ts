@@ -1,5 +1,4 @@
 /** Where the services are that the console is for: those of this process, else as the settings say; and their keys. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { ServiceName } from '../../console/api.ts';
@@ -55,7 +54,7 @@ export function ownKeysOf(config: Config): (() => Promise<OwnKeys>) | undefined 
   if (config.WORLD !== 'local') return undefined;
   const kept = (name: string) => readKey(join(config.DATA_DIR, 'keys', name));
   return async () => {
-    const admin = await adminKeyOf(config, kept);
+    const admin = config.ADMIN_API_KEY ?? (await kept('admin-api-key'));
     const router = config.ADMIN_TOKEN ?? (await kept('router-admin-token'));
     return {
       operator: {
@@ -65,12 +64,4 @@ export function ownKeysOf(config: Config): (() => Promise<OwnKeys>) | undefined 
       card: await kept('local-card-secret-key'),
     };
   };
-}
-
-async function adminKeyOf(
-  { ADMIN_API_KEY_FILE: path, ADMIN_API_KEY: key }: Config,
-  kept: (name: string) => Promise<string | undefined>,
-): Promise<string | undefined> {
-  if (path !== undefined) return (await readFile(path, 'utf8')).trim();
-  return key ?? (await kept('admin-api-key'));
 }

@@ -11,9 +11,7 @@ import type { SurfaceNeeds } from './surface-needs.ts';
 interface GatewayNeeds extends SurfaceNeeds {
   /** Opened when readers pay for bytes. */
   readonly ledger: SharedLedger;
-  /** This process is one of several of the gateway. */
-  readonly sharesPort: boolean;
-  /** The upload service of this stack, which has what is not on the chain yet. */
+  /** The upload service, which has what is not on the chain yet; empty while that of this stack has not started. */
   readonly uploadUrl: () => string | undefined;
   /** Of the local world: starts everything anew, because the chain is another one. */
   readonly onOtherChain: (() => void) | undefined;
@@ -21,12 +19,11 @@ interface GatewayNeeds extends SurfaceNeeds {
 }
 
 export async function makeGateway(needs: GatewayNeeds): Promise<GatewaySurface> {
-  const { config, log, keys, network, sharesPort, uploadUrl, onOtherChain, fork } = needs;
+  const { config, log, keys, network, uploadUrl, onOtherChain, fork } = needs;
   return createGatewaySurface(config, {
     log,
     nodeUrls: network.arweaveNodeUrls(),
     release: version,
-    sharePort: sharesPort,
     cache: await openContentCache(config),
     shared: await openSharedStore(config),
     uploadUrl,

@@ -20,11 +20,15 @@ CREATE TABLE ledger_world (
 
 /** The first start decides, also for a ledger that an earlier release made; another world is refused. */
 export async function claimLedger(sql: Sql, world: WorldName): Promise<void> {
-  await sql.run(
-    'INSERT INTO ledger_world (only_row, world) VALUES (1, ?) ON CONFLICT (only_row) DO NOTHING',
-    world,
-  );
-  const row = await sql.get<{ world: string }>('SELECT world FROM ledger_world WHERE only_row = 1');
+  const read = () => sql.get<{ world: string }>('SELECT world FROM ledger_world WHERE only_row = 1');
+  let row = await read();
+  if (row === undefined) {
+    await sql.run(
+      'INSERT INTO ledger_world (only_row, world) VALUES (1, ?) ON CONFLICT (only_row) DO NOTHING',
+      world,
+    );
+    row = await read();
+  }
   if (row?.world === world) return;
   throw new StartupError(
     `the ledger holds credits of WORLD=${row?.world}: set DATABASE_URL or DATA_DIR to another, or WORLD to ${row?.world}`,

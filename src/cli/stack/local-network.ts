@@ -1,8 +1,10 @@
 /** The local network: each stand-in is there when a surface uses it and its real counterpart is not configured. */
 import type { Config } from '../../config/config.ts';
 import type { Fork } from '../../fork/fork.ts';
+import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
+import { fellows, hear } from '../../kernel/workers/fellows.ts';
 import type { LocalArweave } from '../../localnet/arweave/local-arweave.ts';
 import type { ChainReaders } from '../../localnet/arweave/readers.ts';
 import type { LocalCardProvider } from '../../localnet/card/local-card-provider.ts';
@@ -11,7 +13,33 @@ import type { LocalFacilitator } from '../../localnet/x402/local-facilitator.ts'
 import { atItsTurn, type SurfaceAtItsTurn } from './at-its-turn.ts';
 import { type OutsideName, standsIn } from './outside.ts';
 
+/** What a process needs to know of the stand-ins that another runs; made to be sent to it. */
+export interface NetworkFacts {
+  /** Name and address. */
+  readonly urls: readonly (readonly [OutsideName, string])[];
+  readonly card: CardFacts | undefined;
+  readonly facilitator: FacilitatorFacts | undefined;
+}
+
+type CardFacts = Pick<LocalCardProvider, 'url' | 'secretKey' | 'webhookSecret'>;
+type FacilitatorFacts = Pick<LocalFacilitator, 'url' | 'payTo' | 'payeeKey' | 'rpcUrls'>;
+
+/** What surfaces use of the stand-ins, wherever these run. */
+export interface StandIns {
+  /** Known once they are started. */
+  readonly card: CardFacts | undefined;
+  readonly facilitator: FacilitatorFacts | undefined;
+  /** Nothing where there is no such stand-in, like the next. */
+  fundArweave(address: string, winston: bigint): Promise<void>;
+  fundSolana(address: SolanaAddress): Promise<void>;
+  /** Where the card provider's webhooks go. */
+  deliverCards(url: string): Promise<void>;
+}
+
 export interface LocalNetwork {
+  readonly used: StandIns;
+  /** For processes that share the stand-ins of this one. */
+  facts(): NetworkFacts;
   /** In the order they start. */
   readonly surfaces: readonly Surface[];
   /** The stand-ins that run in this process; undefined until their turn to start came. */
@@ -34,17 +62,18 @@ export const standIns: readonly { readonly name: OutsideName; readonly what: str
 ];
 
 /**
- * What the surfaces need of it; `given` are the addresses of stand-ins that another process runs, `readers` are told of
+ * What the surfaces need of it; `facts` are about stand-ins that another process runs, `readers` are told of
  * what the chain has.
  */
 export function createLocalNetwork(
   config: Config,
   log: Logger,
   surfaces: readonly string[],
-  given: ReadonlyMap<string, string> = new Map(),
+  facts?: NetworkFacts,
   fork?: Fork,
   readers?: ChainReaders,
 ): LocalNetwork {
+  const given = new Map(facts?.urls);
   /** Loaded when its turn comes. */
   const made = <S extends Surface>(
     name: OutsideName,
@@ -75,7 +104,43 @@ export function createLocalNetwork(
     const local = given.get(name) ?? own[name]?.url;
     return configured.length > 0 || local === undefined ? configured : [local];
   };
+  const card = (): CardFacts | undefined => facts?.card ?? own.card?.made;
+  const facilitator = (): FacilitatorFacts | undefined => facts?.facilitator ?? own.x402?.made;
+  const here: Pick<StandIns, 'fundArweave' | 'fundSolana' | 'deliverCards'> = {
+    fundArweave: async (address, winston) => own.arweave?.made?.fund(address, winston),
+    fundSolana: async (address) => own.solana?.made?.fund(address),
+    deliverCards: async (url) => own.card?.made?.deliverTo(url),
+  };
   return {
+    used: {
+      ...(facts === undefined ? here : elsewhere),
+      get card() {
+        return card();
+      },
+      get facilitator() {
+        return facilitator();
+      },
+    },
+    facts() {
+      const [provider, payee] = [card(), facilitator()];
+      return {
+        urls: standIns.flatMap(({ name }) => {
+          const url = given.get(name) ?? own[name]?.url;
+          return url === undefined || url === '' ? [] : [[name, url] as const];
+        }),
+        card: provider && {
+          url: provider.url,
+          secretKey: provider.secretKey,
+          webhookSecret: provider.webhookSecret,
+        },
+        facilitator: payee && {
+          url: payee.url,
+          payTo: payee.payTo,
+          payeeKey: payee.payeeKey,
+          rpcUrls: payee.rpcUrls,
+        },
+      };
+    },
     surfaces: standIns.flatMap(({ name }): Surface[] => {
       const surface = own[name];
       const url = given.get(name);
@@ -97,6 +162,33 @@ export function createLocalNetwork(
     arweaveNodeUrls: () => urlsOf('arweave', config.ARWEAVE_NODE_URLS),
     solanaRpcUrls: () => urlsOf('solana', config.SOLANA_RPC_URL),
   };
+}
+
+const standInTopics = { arweave: 'fund arweave', solana: 'fund solana', card: 'deliver cards' } as const;
+
+const standInMs = 60_000;
+
+/** The stand-ins run in the first process. */
+const elsewhere: Pick<StandIns, 'fundArweave' | 'fundSolana' | 'deliverCards'> = {
+  async fundArweave(address, winston) {
+    await fellows()?.ask(standInTopics.arweave, [address, winston], standInMs);
+  },
+  async fundSolana(address) {
+    await fellows()?.ask(standInTopics.solana, address, standInMs);
+  },
+  async deliverCards(url) {
+    await fellows()?.ask(standInTopics.card, url, standInMs);
+  },
+};
+
+/** Lets the workers of this process use its stand-ins. */
+export function lendStandIns({ used }: LocalNetwork): void {
+  hear(standInTopics.arweave, (asked) => {
+    if (!Array.isArray(asked) || typeof asked[1] !== 'bigint') throw new Error('an address and an amount');
+    return used.fundArweave(String(asked[0]), asked[1]);
+  });
+  hear(standInTopics.solana, (address) => used.fundSolana(parseSolanaAddress(String(address))));
+  hear(standInTopics.card, (url) => used.deliverCards(String(url)));
 }
 
 /** It takes requests until the surfaces, which lean on it, are done. */

@@ -79,8 +79,6 @@ export class ServiceKeys {
 
   /** Of the admin routes of gateway, payment and upload. */
   async adminKey(): Promise<string> {
-    const path = this.#config.ADMIN_API_KEY_FILE;
-    if (path !== undefined) return this.#given('ADMIN_API_KEY_FILE', path, (text) => text.trim());
     return this.#config.ADMIN_API_KEY ?? (await this.#kept('admin-api-key', makeToken));
   }
 

@@ -1,5 +1,6 @@
 /** The ledger as the surfaces of a process share it; `ledger.ts` opens it. */
 import type { Credits } from '../../credits/credits.ts';
+import type { LedgerSoundness } from '../../credits/ledger/soundness.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { CardPayments } from '../../payments/card/card.ts';
 import type { X402Payments } from '../../payments/x402/x402.ts';
@@ -14,6 +15,8 @@ export interface Ledger {
   readonly cards: CardPayments | undefined;
   /** Absent when x402 payments are not taken here. */
   readonly x402: X402Payments | undefined;
+  /** Whether it can be trusted; while it cannot, `sql` takes no writes. */
+  readonly soundness: LedgerSoundness;
   /** Counts payments; shown by the payment surface. */
   readonly metrics: Metrics;
 }

@@ -22,9 +22,9 @@ const localFunds = 1_000_000n * 1_000_000_000_000n;
 
 export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
   const { config, log, keys, network, gateway, blocklist, topUpPage } = needs;
-  const { sql, credits, pricing, x402 } = needs.ledger;
+  const { sql, credits, pricing, x402, soundness } = needs.ledger;
   const wallet = await keys.wallet();
-  await network.arweave?.fund(wallet.address, localFunds);
+  await network.used.fundArweave(wallet.address, localFunds);
   const adminKey = await keys.adminKey();
   return createUploadSurface(config, {
     log,
@@ -33,6 +33,7 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
     sql,
     blobs: await openBlobStore({ blobStoreUrl: config.BLOB_STORE_URL, dataDir: config.DATA_DIR }),
     credits,
+    soundness,
     pricing,
     ...(x402 === undefined ? {} : { x402 }),
     wallet,

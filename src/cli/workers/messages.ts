@@ -1,34 +1,40 @@
-/** What the first process of `turnpike start … --workers` and its workers say to each other. */
+/** What the first process of `turnpike start --workers` and its workers say to each other, beside questions (`Channel`). */
+import type { Config } from '../../config/config.ts';
 import { textOf } from '../../formats/json.ts';
+import type { Packet } from '../../kernel/workers/channel.ts';
+import type { NetworkFacts } from '../stack/local-network.ts';
+import type { Address } from '../stack.ts';
 
-export type ToWorker =
-  | {
-      readonly kind: 'begin';
-      readonly index: number;
-      readonly count: number;
-      readonly surface: string;
-      /** The port that the first worker got; undefined for the first. */
-      readonly port: number | undefined;
-      /** Parts of the local network that run already: name and address. */
-      readonly local: readonly (readonly [string, string])[];
-    }
-  /** Asks for the worker's own metrics. */
-  | { readonly kind: 'metrics'; readonly id: number }
-  /** The metrics of all, as the worker asked for. */
-  | { readonly kind: 'collected'; readonly id: number; readonly text: string };
+export interface Begin {
+  readonly kind: 'begin';
+  readonly index: number;
+  readonly count: number;
+  readonly surfaces: readonly string[];
+  /** With the ports that the first worker got, for those after it. */
+  readonly config: Config;
+  /** The local network as far as the first process runs it. */
+  readonly network: NetworkFacts;
+  /** The console's address; undefined where there is none, or none yet. */
+  readonly consoleUrl: string | undefined;
+}
 
-export type FromWorker =
-  | { readonly kind: 'ready'; readonly url: string }
-  | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
-  /** Asks for the metrics of all workers. */
-  | { readonly kind: 'collect'; readonly id: number };
+/** Finish what is under way and end. */
+export interface Stop {
+  readonly kind: 'stop';
+}
+
+export type ToWorker = Begin | Stop | Packet;
+
+export type FromWorker = { readonly kind: 'ready'; readonly addresses: readonly Address[] } | Packet;
+
+/** Questions that the first process passes on: to the other workers, or to all of them. */
+export const toOthers = 'to others';
+export const toAll = 'to all';
 
 /** The cluster's own messages come over the same channel. */
-const isMessage = (message: unknown, kinds: readonly string[]): boolean =>
-  kinds.includes(textOf(message, 'kind') ?? '');
+export const isBegin = (message: unknown): message is Begin => textOf(message, 'kind') === 'begin';
 
-export const isFromWorker = (message: unknown): message is FromWorker =>
-  isMessage(message, ['ready', 'metrics', 'collect']);
+export const isStop = (message: unknown): message is Stop => textOf(message, 'kind') === 'stop';
 
-export const isToWorker = (message: unknown): message is ToWorker =>
-  isMessage(message, ['begin', 'metrics', 'collected']);
+export const isReady = (message: unknown): message is Extract<FromWorker, { kind: 'ready' }> =>
+  textOf(message, 'kind') === 'ready';

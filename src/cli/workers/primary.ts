@@ -1,65 +1,104 @@
 /**
- * One surface in several processes behind one port. The first process makes keys and migrations before the others
- * start; one that dies is replaced; a signal drains all of them. The local network, where it is needed, runs here.
+ * Surfaces in several processes behind the same ports. The first worker makes keys and migrations before the others
+ * start; one that dies is replaced; a signal drains all of them. This process passes on what they tell each other and
+ * counts what must be counted once for all; the local network and the console, where they are started, run here too.
  */
 import cluster, { type Worker } from 'node:cluster';
+import type { Config } from '../../config/config.ts';
+import { isRecord } from '../../formats/json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { StartupError } from '../../kernel/errors.ts';
+import { canReusePorts } from '../../kernel/http/connections.ts';
 import { insistOnFreePort } from '../../kernel/http/server.ts';
+import { RateCounters, ratesTopic } from '../../kernel/http/shared-rate.ts';
 import type { Logger } from '../../kernel/log.ts';
-import { mergeMetrics } from '../../kernel/merged-metrics.ts';
 import type { Surface } from '../../kernel/part.ts';
-import { isFromWorker, type ToWorker } from './messages.ts';
+import { Channel } from '../../kernel/workers/channel.ts';
+import { hear, heard } from '../../kernel/workers/fellows.ts';
+import type { NetworkFacts } from '../stack/local-network.ts';
+import type { Address } from '../stack.ts';
+import { isReady, type ToWorker, toAll, toOthers } from './messages.ts';
 
 /** A worker that dies sooner than this after it was ready, or before, counts as failing. */
 const soundMs = 10_000;
 const restarts = { firstMs: 1_000, longestMs: 30_000 };
-const metricsMs = 2_000;
+/** How long the others are waited for: to hear something, or to tell something of themselves. */
+const waitMs = { [toOthers]: 5_000, [toAll]: 2_000 } as const;
+
+/** Where each surface listens, by the name of its address. */
+const portVariables = {
+  gateway: 'GATEWAY_PORT',
+  payment: 'PAYMENT_PORT',
+  upload: 'UPLOAD_PORT',
+  router: 'PORT',
+  admin: 'ADMIN_PORT',
+} as const satisfies Record<string, keyof Config>;
+
+const hasPort = (name: string): name is keyof typeof portVariables => Object.hasOwn(portVariables, name);
 
 export interface WorkersOptions {
-  readonly surface: string;
+  readonly surfaces: readonly string[];
   readonly count: number;
-  readonly host: string;
-  readonly port: number;
-  /** The variable that moves the port, for the message when it is taken. */
-  readonly portVariable: string;
-  /** Where the parts of the local network listen; asked when a worker starts. */
-  readonly local: () => ReadonlyMap<string, string>;
+  readonly config: Config;
+  /** The local network as it runs here; asked when a worker starts. */
+  readonly network: () => NetworkFacts;
+  readonly consoleUrl: () => string | undefined;
   readonly log: Logger;
 }
 
 interface Launched {
   readonly worker: Worker;
+  readonly channel: Channel;
+  isReady: boolean;
   /** Its exit code; undefined where a signal ended it. */
   readonly ended: Promise<number | undefined>;
 }
 
 export class Workers implements Surface {
-  readonly name: string;
-  url = '';
+  readonly name = 'workers';
+  readonly url = '';
+  /** Of the surfaces, once the first worker has started them. */
+  addresses: readonly Address[] = [];
   readonly #options: WorkersOptions;
   readonly #workers = new Map<number, Launched>();
+  /** As far as they are known, by variable. */
+  readonly #ports = new Map<keyof Config, number>();
   /** Workers that failed one after the other. */
   #failures = 0;
   #stopping = false;
 
   constructor(options: WorkersOptions) {
     this.#options = options;
-    this.name = options.surface;
+    hear(ratesTopic, new RateCounters().answer);
   }
 
   async start(): Promise<void> {
-    const { count, host, port, portVariable } = this.#options;
-    if (port !== 0) await insistOnFreePort({ host, port, portVariable });
-    this.url = await this.#launch(0);
+    const { count } = this.#options;
+    // What a question or an answer may hold, such as NaN and bigint, JSON has not.
+    cluster.setupPrimary({ serialization: 'advanced' });
+    await this.#findPorts();
+    await this.#launch(0);
     await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#launch(index + 1)));
+  }
+
+  /** A port that the system chooses is chosen by the first worker, where the others can listen on it too; else here. */
+  async #findPorts(): Promise<void> {
+    const { config, surfaces } = this.#options;
+    for (const name of [...surfaces, ...(surfaces.includes('router') ? ['admin'] : [])].filter(hasPort)) {
+      const portVariable = portVariables[name];
+      const port = config[portVariable];
+      if (port === 0 && canReusePorts) continue;
+      const host = name === 'admin' ? config.ADMIN_HOST : config.HOST;
+      const isOpened = name !== 'admin' || config.ADMIN_UI_ENABLED;
+      if (isOpened) this.#ports.set(portVariable, await insistOnFreePort({ host, port, portVariable }));
+    }
   }
 
   /** Each worker drains for itself, within the same time. */
   async drain(): Promise<boolean> {
     this.#stopping = true;
     const running = [...this.#workers.values()];
-    for (const { worker } of running) worker.process.kill('SIGTERM');
+    for (const { worker } of running) tell(worker, { kind: 'stop' });
     const codes = await Promise.all(running.map(({ ended }) => ended));
     return codes.every((code) => code === 0);
   }
@@ -68,33 +107,61 @@ export class Workers implements Surface {
     await this.drain();
   }
 
-  /** Resolves with the address when the worker answers. */
-  #launch(index: number): Promise<string> {
+  /** Asks one worker that runs, or all of them; those that do not answer in time are left out. */
+  async ask(topic: string, message: unknown, whom: 'one' | 'all', timeoutMs: number): Promise<unknown[]> {
+    const running = this.#running();
+    return await answersOf(whom === 'one' ? running.slice(0, 1) : running, topic, message, timeoutMs);
+  }
+
+  #running(): Launched[] {
+    return [...this.#workers.values()].filter((launched) => launched.isReady);
+  }
+
+  /** Resolves when the worker answers. */
+  #launch(index: number): Promise<void> {
     const worker = cluster.fork();
     let readyAt: number | undefined;
-    const ready = Promise.withResolvers<string>();
+    const ready = Promise.withResolvers<void>();
+    const channel = new Channel(
+      (packet) => tell(worker, packet),
+      (topic, message) => this.#answer(launched, topic, message),
+    );
     const ended = new Promise<number | undefined>((resolve) => {
       worker.once('exit', (code, signal) => {
         this.#workers.delete(index);
-        ready.reject(new StartupError(`worker ${index} of ${this.name} did not start`));
+        channel.close();
+        ready.reject(new StartupError(`worker ${index} did not start`));
         if (!this.#stopping && readyAt !== undefined) this.#replace(index, readyAt, signal ?? code);
         resolve(code ?? undefined);
       });
     });
-    this.#workers.set(index, { worker, ended });
+    const launched: Launched = { worker, channel, isReady: false, ended };
+    this.#workers.set(index, launched);
     worker.on('message', (message: unknown) => {
-      if (!isFromWorker(message)) return;
-      if (message.kind === 'ready') {
-        readyAt = Date.now();
-        ready.resolve(message.url);
-      } else if (message.kind === 'collect') {
-        void this.#collect().then((text) => tell(worker, { kind: 'collected', id: message.id, text }));
-      }
+      if (!isReady(message)) return channel.take(message);
+      readyAt = Date.now();
+      launched.isReady = true;
+      if (this.addresses.length === 0) this.addresses = message.addresses;
+      ready.resolve();
     });
-    const { count, surface, local } = this.#options;
-    const port = this.url === '' ? undefined : Number(new URL(this.url).port);
-    tell(worker, { kind: 'begin', index, count, surface, port, local: [...local()] });
+    const { count, surfaces, network, consoleUrl } = this.#options;
+    const known = { count, surfaces, network: network(), consoleUrl: consoleUrl() };
+    tell(worker, { kind: 'begin', index, config: this.#configWithPorts(), ...known });
     return ready.promise;
+  }
+
+  #configWithPorts(): Config {
+    for (const { name, url } of this.addresses) {
+      if (hasPort(name)) this.#ports.set(portVariables[name], Number(new URL(url).port));
+    }
+    return { ...this.#options.config, ...Object.fromEntries(this.#ports) };
+  }
+
+  async #answer(asker: Launched, topic: string, message: unknown): Promise<unknown> {
+    if (topic !== toAll && topic !== toOthers) return heard(topic, message);
+    if (!isRecord(message)) throw new Error(`"${topic}" without a message`);
+    const asked = this.#running().filter((one) => topic === toAll || one !== asker);
+    return await answersOf(asked, String(message.topic), message.message, waitMs[topic]);
   }
 
   #replace(index: number, readyAt: number, reason: string | number): void {
@@ -108,33 +175,18 @@ export class Workers implements Surface {
       });
     }, pauseMs).unref();
   }
-
-  /** The metrics of all workers; one that does not answer in time is left out. */
-  async #collect(): Promise<string> {
-    const texts = await Promise.all(
-      [...this.#workers].map(async ([index, { worker }]) => [index, await figuresOf(worker)] as const),
-    );
-    return mergeMetrics(texts.filter((entry): entry is readonly [number, string] => entry[1] !== undefined));
-  }
 }
 
-let lastId = 0;
-
-function figuresOf(worker: Worker): Promise<string | undefined> {
-  const id = ++lastId;
-  return new Promise((resolve) => {
-    const done = (text: string | undefined): void => {
-      clearTimeout(timer);
-      worker.off('message', onMessage);
-      resolve(text);
-    };
-    const onMessage = (message: unknown): void => {
-      if (isFromWorker(message) && message.kind === 'metrics' && message.id === id) done(message.text);
-    };
-    const timer = setTimeout(() => done(undefined), metricsMs);
-    worker.on('message', onMessage);
-    tell(worker, { kind: 'metrics', id });
-  });
+async function answersOf(
+  asked: readonly Launched[],
+  topic: string,
+  message: unknown,
+  timeoutMs: number,
+): Promise<unknown[]> {
+  const answers = await Promise.allSettled(
+    asked.map(({ channel }) => channel.ask(topic, message, timeoutMs)),
+  );
+  return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
 }
 
 function tell(worker: Worker, message: ToWorker): void {

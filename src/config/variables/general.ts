@@ -56,6 +56,9 @@ export const general = {
   DATABASE_URL_GATEWAY: postgresUrl(
     'PostgreSQL of the schema `gateway` (the index), where that has a server of its own',
   ),
+  DATABASE_URL_ROUTER: postgresUrl(
+    'PostgreSQL of the schema `router` (what it has proven, blocks and counts), where that has a server of its own',
+  ),
   DATABASE_READ_URLS: postgresUrls(
     "Standbys of the gateway's PostgreSQL, each with an address of its own, separated by commas: readers of the index are answered from them. The same for every process",
   ),
@@ -70,6 +73,10 @@ export const general = {
     'S3-compatible store, `s3://key:secret@host:port/bucket` (`s3s://` over TLS); without it blobs are files in DATA_DIR',
     ['s3', 's3s'],
   ),
+  BACKUP_URL: secret({
+    meaning:
+      'Where `turnpike backup` and `turnpike restore` have backups when no place is given: a folder, or `s3://key:secret@host:port/bucket/prefix` (`s3s://` over TLS)',
+  }),
   GATEWAY_URL: url({
     meaning:
       'Where readers find the gateway, as receipts and `/info` name it; also where new items are made known, and where the router reads, when the gateway runs in another process. Without it the gateway of this process, else HOST and GATEWAY_PORT',

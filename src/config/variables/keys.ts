@@ -18,11 +18,12 @@ export const keys = {
     meaning: 'RSA key (PEM or JWK, 4096 bits) that signs data which came unsigned with an x402 payment',
     default: undefined,
   }),
-  ADMIN_API_KEY: secret({ meaning: 'Key of the gateway’s admin routes, sent as `Authorization: Bearer`' }),
-  ADMIN_API_KEY_FILE: text({
-    meaning: 'File that holds ADMIN_API_KEY; wins over the variable',
+  OBSERVER_KEY_FILE: text({
+    meaning:
+      'Ed25519 key (PEM) that signs published indexes and, where HTTPSIG_ENABLED, answers; the same for all processes of one gateway',
     default: undefined,
   }),
+  ADMIN_API_KEY: secret({ meaning: 'Key of the gateway’s admin routes, sent as `Authorization: Bearer`' }),
   TURNPIKE_WALLET: secret({
     meaning:
       'Key that commands pay with where `--wallet` names no file: the text of a JWK (also in base64), 64 hex digits of an Ethereum key, or a Solana key',

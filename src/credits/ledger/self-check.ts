@@ -13,7 +13,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
-import type { Row, Sql } from '../../storage/sql/sql.ts';
+import type { Row, SqlReader } from '../../storage/sql/sql.ts';
 import {
   amountText,
   integerOrNull,
@@ -33,7 +33,7 @@ const PAGE = 500;
 const ROWS_PER_TURN = 50;
 const ENTRIES_PAGE = 10_000;
 
-export async function selfCheck(sql: Sql): Promise<SelfCheck> {
+export async function selfCheck(sql: SqlReader): Promise<SelfCheck> {
   const report = { accounts: 0, approvals: 0, spendings: 0, drift: 0n, losses: 0n, problems: [] as string[] };
   const problem = (sentence: string): void => {
     if (report.problems.length < MAX_PROBLEMS) report.problems.push(sentence);
@@ -64,7 +64,7 @@ const readAccountRow = rowReader(
 const readApprovalRow = rowReader('an approval', Type.Object({ ...approvalColumns, last: integerOrNull }));
 const readSpendingRow = rowReader('a spending', Type.Object({ ...spendingColumns, last: integerOrNull }));
 
-async function checkAccounts(sql: Sql, report: Report, problem: Problem): Promise<void> {
+async function checkAccounts(sql: SqlReader, report: Report, problem: Problem): Promise<void> {
   const pages = keysetPages(readAccountRow, (end) =>
     sql.all(
       `SELECT address, balance, same_as,
@@ -93,7 +93,7 @@ async function checkAccounts(sql: Sql, report: Report, problem: Problem): Promis
   }
 }
 
-async function checkApprovals(sql: Sql, report: Report, problem: Problem): Promise<void> {
+async function checkApprovals(sql: SqlReader, report: Report, problem: Problem): Promise<void> {
   const pages = keysetPages(readApprovalRow, (end) =>
     sql.all(
       `SELECT credits_approvals.*,
@@ -117,7 +117,7 @@ async function checkApprovals(sql: Sql, report: Report, problem: Problem): Promi
   }
 }
 
-async function checkSpendings(sql: Sql, report: Report, problem: Problem): Promise<void> {
+async function checkSpendings(sql: SqlReader, report: Report, problem: Problem): Promise<void> {
   const pages = keysetPages(readSpendingRow, (end) =>
     sql.all(
       `SELECT ${spendingColumnList},
@@ -145,7 +145,7 @@ async function checkSpendings(sql: Sql, report: Report, problem: Problem): Promi
   }
 }
 
-async function checkOrphans(sql: Sql, report: Report, problem: Problem): Promise<void> {
+async function checkOrphans(sql: SqlReader, report: Report, problem: Problem): Promise<void> {
   const orphans = await sql.all(
     `SELECT DISTINCT account FROM credits_entries
      WHERE NOT EXISTS (SELECT 1 FROM credits_accounts WHERE address = credits_entries.account)
@@ -159,7 +159,7 @@ async function checkOrphans(sql: Sql, report: Report, problem: Problem): Promise
   }
 }
 
-async function wasClawedBack(sql: Sql, address: string): Promise<boolean> {
+async function wasClawedBack(sql: SqlReader, address: string): Promise<boolean> {
   const row = await sql.get(
     `SELECT 1 AS found FROM credits_entries
      WHERE ${isNameOf('account')} AND reason IN ('chargeback', 'card_refund') LIMIT 1`,
@@ -170,7 +170,7 @@ async function wasClawedBack(sql: Sql, address: string): Promise<boolean> {
 }
 
 /** Sum of an account's entries up to one of them, read in pages. */
-async function sumOf(sql: Sql, account: string, last: number): Promise<bigint> {
+async function sumOf(sql: SqlReader, account: string, last: number): Promise<bigint> {
   let sum = 0n;
   let after = 0;
   for (;;) {

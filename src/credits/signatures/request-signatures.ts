@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Request } from '../../kernel/http/app.ts';
-import { RateLimit } from '../../kernel/http/rate-limit.ts';
+import { SharedRate } from '../../kernel/http/shared-rate.ts';
 import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
 import type { WalletAddress } from '../../wallets/address.ts';
 import type { AddressForms } from '../../wallets/address-forms.ts';
@@ -80,7 +80,7 @@ export class RequestSignatures {
   readonly #credits: Pick<Credits, 'unite'> | undefined;
   readonly #forms = new LRUCache<string, AddressForms>({ max: FORMS_KEPT });
   readonly #spent: SpentSignatures;
-  readonly #stored: RateLimit;
+  readonly #stored: SharedRate;
   readonly #signers = new WeakMap<IncomingMessage, Promise<Signer | undefined>>();
   readonly #claimed = new WeakSet<IncomingMessage>();
 
@@ -90,7 +90,11 @@ export class RequestSignatures {
     this.requireBound = options.requireBound ?? false;
     this.#credits = options.credits;
     this.#spent = new SpentSignatures(options.sql, now);
-    this.#stored = new RateLimit(options.perMinute ?? defaultPerMinute, 60_000);
+    this.#stored = new SharedRate({
+      name: 'acting signatures',
+      limit: options.perMinute ?? defaultPerMinute,
+      windowMs: 60_000,
+    });
   }
 
   /** Who signed the request, where the headers are there and hold. */
@@ -226,7 +230,7 @@ export class RequestSignatures {
   /** Whether something of it is new. What is stored for ever is limited: signing costs a stranger nothing. */
   async #admit(request: Request, keys: readonly SpentKey[]): Promise<boolean> {
     if (await this.#spent.knowsAll(keys)) return false;
-    const { allowed, resetSeconds } = this.#stored.take(request.ip ?? '');
+    const { allowed, resetSeconds } = await this.#stored.take(request.ip ?? '');
     if (!allowed) throw tooManySignatures(resetSeconds);
     return true;
   }

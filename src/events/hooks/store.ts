@@ -152,8 +152,14 @@ export class HookStore {
   /** Takes hooks that no other process holds, and keeps those that this one does: the active ones, all of them. */
   async hold(holder: string, leaseMs: number): Promise<Hook[]> {
     const now = clocks[this.#sql.engine];
-    const which = `state = 'active' AND (holder = ? OR held_until < ${now})`;
-    const any = await this.#sql.get(`SELECT 1 AS one FROM event_hooks WHERE ${which} LIMIT 1`, holder);
+    // One that is further ahead than any process leaves it is of a clock that was wrong.
+    const isFree = `held_until < ${now} OR held_until > ${now} + ?`;
+    const which = `state = 'active' AND (holder = ? OR ${isFree})`;
+    const any = await this.#sql.get(
+      `SELECT 1 AS one FROM event_hooks WHERE ${which} LIMIT 1`,
+      holder,
+      leaseMs,
+    );
     if (any === undefined) return [];
     const rows = await this.#sql.transaction((tx) =>
       tx.all<Row>(
@@ -161,6 +167,7 @@ export class HookStore {
         holder,
         leaseMs,
         holder,
+        leaseMs,
       ),
     );
     return rows.map(readHook);

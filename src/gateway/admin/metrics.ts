@@ -28,10 +28,9 @@ export function createAdminMetrics(options: AdminMetricsOptions): Job {
     [],
     () => index.stableHeight,
   );
-  metrics.gauge(
+  metrics.leastGauge(
     'arweave_nodes_healthy',
     'Nodes that answer',
-    [],
     () => nodes.status.filter((node) => node.healthy).length,
   );
   const blocked = metrics.gauge('content_blocks', 'What is not served', ['kind']);

@@ -1,5 +1,6 @@
 /** The operator's side as a part of the gateway: under `/gw/admin` and below the alias prefixes. */
 import { join } from 'node:path';
+import type { NameChanges } from '../../delivery/name-changes.ts';
 import type { IndexesState } from '../../formats/gateway-admin-answers.ts';
 import { createAdmin } from '../../kernel/admin/admin.ts';
 import type { Figures } from '../../kernel/admin/routes/state.ts';
@@ -9,11 +10,11 @@ import type { Part } from '../../kernel/part.ts';
 import { databaseSettings } from '../../storage/sql/open.ts';
 import { DatabaseUnavailable } from '../../storage/sql/sql.ts';
 import type { GatewayContext } from '../chain/context.ts';
-import type { NameChanges } from '../content/names/changes.ts';
 import { Exporter } from '../export/exporter.ts';
 import { resolveOutput } from '../export/folder.ts';
 import type { Heights } from '../export/grid.ts';
 import { type GrowingDataset, heightsNeeded, type NeededHeights } from '../export/needed.ts';
+import type { Filters } from '../filters/filter.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 import { gatewayPrefixes } from '../paths.ts';
 import type { BundleQueue } from '../unbundle/queue.ts';
@@ -34,12 +35,14 @@ import { moderationRoutes } from './routes/moderation.ts';
 import { nameChangesRoute } from './routes/name-changes.ts';
 import { queueRoutes } from './routes/queue.ts';
 import { stateRoutes } from './routes/state.ts';
+import { whyRoute } from './routes/why.ts';
 import { SharedJob } from './shared-job.ts';
 
 export interface AdminDeps
   extends Pick<LiveBlocklistOptions, 'dropCopies' | 'locateElsewhere' | 'readPart'>,
     Pick<DebugDeps, 'indexProblems'>,
     Pick<GatewayContext, 'config' | 'log' | 'metrics' | 'index' | 'nodes'> {
+  readonly filters: Filters;
   readonly queue: BundleQueue;
   readonly onDemand: OnDemandImport;
   readonly adminKey: string;
@@ -138,6 +141,7 @@ export function createAdminPart(deps: AdminDeps): AdminPart {
     const { indexProblems } = deps;
     const debug = { config, index, nodes, queue, requested, blocklist, health, indexProblems };
     stateRoutes(scope, debug, pruning, pruneJob);
+    whyRoute(scope, { config, index, nodes, filters: deps.filters, blocklist, store, readPart });
     indexesRoutes(scope, deps.indexesState);
     nameChangesRoute(scope, deps.nameChanges);
     exportRoutes(scope, exports, schedule);

@@ -261,7 +261,7 @@ for (const engine of engines)
       );
       // The gateway that builds by itself says so.
       const { config } = gateway.inside;
-      await publisherOf(config, await readObserver(config.DATA_DIR)).publish();
+      await publisherOf(config, await readObserver(config)).publish();
       await gateway.restart({
         INDEX_BAND_HEIGHTS: '4',
         INDEX_BUILD_INTERVAL_SECONDS: '1',

@@ -18,7 +18,11 @@ import { newTransaction } from '../../formats/arweave/transaction.ts';
 import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { buildManifest, manifestContentType } from '../../formats/manifest/manifest.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import { silentLog } from '../../kernel/testing.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
+import type { ByteSource } from '../chain/byte-source.ts';
+import { createReadableProbe } from './readable-probe.ts';
 import { gatewayWith, saying, serve } from './testing.ts';
 
 const root = 'gateway.test';
@@ -346,5 +350,35 @@ for (const engine of engines)
         [answer.status, answer.headers.get('content-type'), await answer.text()],
         [413, 'text/plain; charset=utf-8', 'Payload too large'],
       );
+    });
+
+    test('ids that were had are read again and again, and it is told when none can be', async (t) => {
+      const item = await makeItem({ data: random.bytes(2_000), tags: typed });
+      await place(item);
+      assert.equal((await ask('GET', `/raw/${item.id}`)).status, 200);
+      const { index, content } = gateway.inside;
+      await until('its hash is known', async () => (await index.locate(item.id))?.hash !== undefined);
+      let isBroken = false;
+      let reads = 0;
+      const metrics = new Metrics();
+      const bytes: ByteSource = {
+        async stream(id, range) {
+          reads += 1;
+          if (isBroken) throw new Error('the disk is gone');
+          return content.bytes.stream(id, range);
+        },
+      };
+      const probe = createReadableProbe({ index, bytes, metrics, log: silentLog, everyMs: 1 });
+      for (const job of probe.jobs ?? []) job.start();
+      t.after(() => Promise.all(probe.jobs?.map((job) => job.stop()) ?? []));
+      await until('some were read', () => reads > 6);
+      const fatal = () => probe.fatal?.() ?? [];
+      assert.deepEqual(fatal(), []);
+      isBroken = true;
+      await until('it is seen', () => fatal().length > 0);
+      assert.match(fatal()[0] ?? '', /^A known id cannot be read: [\w-]{43}: the disk is gone\.$/);
+      assert.match(await metrics.text(), /^gateway_known_id_unreadable 1$/m);
+      isBroken = false;
+      await until('it is over', () => fatal().length === 0);
     });
   });

@@ -184,6 +184,16 @@ describe('absence', () => {
     await assert.rejects(read(nobody.content, id), withStatus(502));
   });
 
+  test('is not said while the upload service has not started, and what the chain has is served', async () => {
+    const { id, bytes } = something(10);
+    const none = await serve(saying(404));
+    const starting = contentOver({ upload: '', gateways: [none.url] });
+    await assert.rejects(read(starting.content, id), withStatus(503));
+    await assert.rejects(read(starting.content, id), withStatus(503));
+    const { content } = contentOver({ upload: '', gateways: [], proven: bytes });
+    assert.ok((await read(content, id))?.equals(bytes));
+  });
+
   test('for a request that may not go on to others is not absence for everybody', async () => {
     const { id, bytes } = something(10_000);
     const gateway = await serve(gatewayWith(bytes));

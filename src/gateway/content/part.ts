@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import { NameChanges } from '../../delivery/name-changes.ts';
 import type { ForkedChain } from '../../fork/chain.ts';
 import type { Job } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -25,7 +26,6 @@ import type { Blocklist } from './blocklist.ts';
 import { Content } from './content.ts';
 import { Manifests } from './manifests.ts';
 import { createContentMetrics } from './metrics.ts';
-import { NameChanges } from './names/changes.ts';
 import { NameResolver, type NameSource } from './names/resolver.ts';
 import { namesOfFork, namesOfGateway } from './names/sources.ts';
 import { apexHandler, contentRoutes } from './routes.ts';
@@ -51,7 +51,7 @@ export interface ContentDeps {
   readonly scrubs: ScrubMetrics;
   /** Where gateways that share a database keep content together; see `openSharedStore`. */
   readonly shared?: BlobStore | undefined;
-  /** The upload surface whose items are served before they are mined. */
+  /** The upload surface whose items are served before they are mined; empty until it answers, undefined: there is none. */
   readonly uploadUrl: () => string | undefined;
   /** Further places to look, before other gateways are asked. */
   readonly sources: readonly ContentSource[];
@@ -113,10 +113,10 @@ export function createContent(deps: ContentDeps): GatewayContent {
   const { config, index, chunks, log } = deps;
   const metrics = createContentMetrics(deps.metrics);
   const kept = () => deps.cache.statistics();
-  deps.metrics.gauge('cache_size_bytes', 'Bytes in the content cache', [], () => kept().bytes);
-  deps.metrics.gauge('cache_objects', 'Files in the content cache', [], () => kept().entries);
+  deps.metrics.shareGauge('cache_size_bytes', 'Bytes in the content cache', () => kept().bytes);
+  deps.metrics.shareGauge('cache_objects', 'Files in the content cache', () => kept().entries);
   // What dashboards of public gateways ask for, whose name is that of a counter.
-  deps.metrics.gauge('cache_objects_total', 'The same as cache_objects', [], () => kept().entries);
+  deps.metrics.shareGauge('cache_objects_total', 'The same as cache_objects', () => kept().entries);
   const upload = uploadedItems(deps.uploadUrl);
   const identity = identityOf(rootHostsOf(config)[0]);
   const client = new HttpClient({ timeoutMs: 10_000, maxBytes: 64 * 1024, connections: 64 });

@@ -61,13 +61,12 @@ export function createGraphqlPart({
     return opened;
   };
   const requests = metrics.plainCounter('graphql_requests_total', 'GraphQL operations');
-  metrics.gauge(
+  metrics.shareGauge(
     'graphql_compiled_bytes',
     'Memory that compiled queries are reckoned to take',
-    [],
     () => service.compiledBytes,
   );
-  metrics.gauge('graphql_sockets', 'Open WebSockets for subscriptions', [], () => opened?.count ?? 0);
+  metrics.shareGauge('graphql_sockets', 'Open WebSockets for subscriptions', () => opened?.count ?? 0);
 
   async function answerAll(body: unknown, request: Request, reply: Reply): Promise<GraphqlAnswer> {
     const { socket } = request.raw;

@@ -1,12 +1,11 @@
 /** Signs answers as their heads leave, whichever part made them. An answer that cannot be signed is sent without a signature. */
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { createPublicKey, sign } from 'node:crypto';
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { App, Request } from '../../kernel/http/server.ts';
-import { makeEd25519Key, readOrCreateKey } from '../../kernel/keys.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { GatewayContext } from '../chain/context.ts';
+import { readObserverKey } from '../observer-key.ts';
 
 type Pair = readonly [string, string];
 
@@ -76,8 +75,7 @@ export function createSignaturePart({
       });
     },
     async start() {
-      const { text } = await readOrCreateKey(join(config.DATA_DIR, 'keys'), 'observer.pem', makeEd25519Key);
-      const key = createPrivateKey(text);
+      const key = await readObserverKey(config);
       const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
       signer = {
         keyId: `ed25519:${x}`,

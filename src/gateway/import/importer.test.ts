@@ -144,7 +144,19 @@ for (const engine of engines)
       });
       assert.equal((await fetch(`${running.gateway.url}/gw/healthcheck?strict=true`)).status, 503);
       assert.deepEqual((await blocks(running)).slice(0, 5), before.slice(0, 5));
+      // Nor where it may, down to what was moved to the history.
+      await running.inside.index.sql.run(
+        `INSERT INTO history_batches (batch, state, items, records, pruned, pruned_pos, pruned_tie, first_height,
+           last_height, made_at) VALUES (1, 'moved', 1, ?, 1, 0, 0, 0, 10, 0)`,
+        Buffer.alloc(0),
+      );
       await running.restartGateway({ GATEWAY_MAX_FORK_DEPTH: '18' });
+      await until('it says what the fork reaches', async () => {
+        const { reasons } = JSON.parse(await text(`${running.gateway.url}/gw/healthcheck`));
+        return reasons.join().includes('up to height 10 were moved to the history, which no fork may reach');
+      });
+      assert.deepEqual((await blocks(running)).slice(0, 5), before.slice(0, 5));
+      await running.inside.index.sql.run('DELETE FROM history_batches');
       await caughtUp(running);
     });
 

@@ -42,7 +42,9 @@ export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
 const window = 32;
 const errorDelayMs = 1_000;
 /** After a process died, another imports within this. */
-const leaseMs = 10_000;
+export const importLease = { table: 'leases', name: 'importer', leaseMs: 10_000 } as const;
+/** How often a process that does not import looks whether it is its turn. */
+const followerMs = 2_000;
 const failuresToGoOn = 5;
 /** How often a complete index is looked through for holes. */
 const holesEveryMs = 600_000;
@@ -59,6 +61,7 @@ export class Importer {
   readonly #fence: BlockWriterOptions['fence'];
   #loop: Promise<void> = Promise.resolve();
   #trouble: string | undefined;
+  #isImporting = false;
   /** Blocks taken back since the last one was imported. */
   #rewound = 0;
   #loggedAt = 0;
@@ -75,7 +78,7 @@ export class Importer {
 
   constructor(options: ImporterOptions) {
     this.#options = options;
-    this.#lease = new Lease(options.index.sql, { table: 'leases', name: 'importer', leaseMs });
+    this.#lease = new Lease(options.index.sql, importLease);
     this.#fence = (tx) => this.#lease.fence(tx);
   }
 
@@ -87,6 +90,11 @@ export class Importer {
       return `No block imported for ${Math.round(idleMs / 1_000)} seconds, ${nodes.height - index.height} behind.`;
     }
     return this.#trouble;
+  }
+
+  /** This process is the one that imports. */
+  get isImporting(): boolean {
+    return this.#isImporting;
   }
 
   start(): void {
@@ -111,26 +119,30 @@ export class Importer {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    const { log, metrics, pollMs } = this.#options;
+    const { log, metrics, nodes, pollMs } = this.#options;
     while (!signal.aborted) {
       // Made before the chain is looked at: who wakes us meanwhile is not missed.
       this.#pause = new AbortController();
       let pause = pollMs;
       this.#rounds.began();
       try {
-        if (await this.#lease.hold()) {
-          metrics.running.set(1);
+        this.#isImporting = await this.#lease.hold();
+        metrics.running.set(this.#isImporting ? 1 : 0);
+        if (this.#isImporting) {
           await this.#follow();
         } else {
-          metrics.running.set(0);
           this.#cleaned = false;
-          await this.#options.nodes.check();
+          this.#advancedAt = performance.now();
+          pause = Math.max(pause, followerMs);
+          // The one that imports asks them for blocks; here they serve content, and are back as soon as they answer.
+          if (!nodes.status.every(({ healthy }) => healthy)) await nodes.check();
         }
         if (!(this.#trouble?.startsWith('Fork') ?? false)) this.#trouble = undefined;
         this.#rounds.ended();
       } catch (error) {
         if (signal.aborted) break;
         if (error instanceof LostLease) {
+          this.#isImporting = false;
           log.warn('another process imports now: this one had been silent for too long');
           continue;
         }

@@ -17,6 +17,7 @@ import type { Filters } from '../filters/filter.ts';
 import { compileFilter } from '../filters/match.ts';
 import type { UnbundleTasks } from '../unbundle/read-bundle.ts';
 import { Unbundler, type UnbundlerEvents } from '../unbundle/unbundler.ts';
+import { ImportWatch } from './import-watch.ts';
 import { Importer, type ImporterOptions } from './importer.ts';
 import { createImportMetrics } from './metrics.ts';
 import type { OnDemandImport } from './on-demand.ts';
@@ -82,6 +83,12 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
     mempoolMs: config.ENABLE_MEMPOOL_WATCHER ? config.MEMPOOL_POLLING_INTERVAL_MS : undefined,
     missingMs: Math.min(5_000, 20 * pollMs),
     pendingTtlSeconds: config.GATEWAY_PENDING_TTL_SECONDS,
+    isOurTurn: () => importer.isImporting,
+  });
+  const watch = new ImportWatch({
+    ...{ index, nodes, log, metrics },
+    imports: config.START_WRITERS,
+    stopHeight: config.STOP_HEIGHT,
   });
   const stopping = new AbortController();
   const hasBlock = async (height: number, id: string) =>
@@ -96,9 +103,12 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
 
   return {
     name: 'writers',
-    jobs: config.START_WRITERS
-      ? [importer, finality, sideJobs, unbundler, judgeOutdatedBundles(shared), counting]
-      : [],
+    jobs: [
+      watch.job,
+      ...(config.START_WRITERS
+        ? [importer, finality, sideJobs, unbundler, judgeOutdatedBundles(shared), counting]
+        : []),
+    ],
     start: () => queue.useFilters(filters.unbundle, filters.index),
     stop: () => {
       stopping.abort();
@@ -117,6 +127,7 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
     problems() {
       const found: string[] = [];
       if (importer.trouble !== undefined) found.push(importer.trouble);
+      if (watch.problem !== undefined) found.push(watch.problem);
       const limit = config.MAX_EXPECTED_DATA_ITEM_INDEXING_INTERVAL_SECONDS;
       if (limit !== undefined && Date.now() / 1000 - unbundling.lastIndexedAt > limit) {
         found.push(`Last data item indexed more than ${limit} seconds ago.`);

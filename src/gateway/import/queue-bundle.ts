@@ -78,7 +78,7 @@ interface KnownHeader {
 }
 
 /** A stored record's header, as filters want it. */
-async function readHeader(index: SqlGatewayIndex, id: string): Promise<KnownHeader | undefined> {
+export async function readHeader(index: SqlGatewayIndex, id: string): Promise<KnownHeader | undefined> {
   const row = await index.sql.get<HeaderRow>(
     `SELECT ${columnsOf('r', headerColumns)}, o.hash AS address, o.value AS key, s.signature,
        parent.id AS parent_id, root.id AS root_id

@@ -28,6 +28,8 @@ export interface SideJobsOptions extends BundleIntake {
   readonly mempoolMs: number | undefined;
   readonly missingMs: number;
   readonly pendingTtlSeconds: number;
+  /** Of the processes that share a database one does them. */
+  readonly isOurTurn: () => boolean;
 }
 
 interface MissingRow extends PlaceRow {
@@ -73,10 +75,12 @@ export class SideJobs implements Job {
 
   /** Nodes that cannot be asked are reported by their health check. */
   #job(name: string, everyMs: number, work: () => Promise<void>): Job {
-    const run = () =>
-      work().catch((error: unknown) => {
+    const run = async (): Promise<void> => {
+      if (!this.#options.isOurTurn()) return;
+      await work().catch((error: unknown) => {
         if (!(error instanceof UpstreamError) && !this.#stopping.signal.aborted) throw error;
       });
+    };
     return createJob({ name, everyMs, log: this.#options.log, run });
   }
 

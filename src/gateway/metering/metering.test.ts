@@ -254,7 +254,7 @@ test('files of a published index are charged to the same bucket', async (t) => {
   const gateway = await open(t, {});
   const id = await post(gateway, 15 * 1024);
   const { config, index } = gateway.inside;
-  const observer = await readObserver(config.DATA_DIR);
+  const observer = await readObserver(config);
   await buildBands({
     sql: index.sql,
     published: indexFolders(config.DATA_DIR).published,

@@ -3,8 +3,8 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { Buckets } from './buckets.ts';
 
 export function createMeterMetrics(metrics: Metrics, byClient: Buckets, byResource: Buckets) {
-  metrics.gauge('rate_limit_clients', 'Clients that the meter remembers', [], () => byClient.size);
-  metrics.gauge('rate_limit_resources', 'Resources that the meter remembers', [], () => byResource.size);
+  metrics.shareGauge('rate_limit_clients', 'Clients that the meter remembers', () => byClient.size);
+  metrics.shareGauge('rate_limit_resources', 'Resources that the meter remembers', () => byResource.size);
   return {
     requests: metrics.plainCounter('rate_limit_requests_total', 'Requests that came to the meter'),
     tokens: metrics.plainCounter('rate_limit_tokens_consumed_total', 'Regular tokens taken (KiB of body)'),

@@ -23,6 +23,8 @@ export interface MeterDeps extends Pick<GatewayContext, 'config' | 'log' | 'metr
   readonly sql: Sql;
   /** undefined: nothing can be paid. */
   readonly payee: EgressPayee | undefined;
+  /** Other processes have the same database. */
+  readonly isShared: boolean;
 }
 
 export interface MeterPart extends Part {
@@ -32,7 +34,7 @@ export interface MeterPart extends Part {
 }
 
 /** Where the limiter is off this is a part that does nothing, and every answer is free. */
-export function createMeterPart({ config, log, metrics, sql, payee }: MeterDeps): MeterPart {
+export function createMeterPart({ config, log, metrics, sql, payee, isShared }: MeterDeps): MeterPart {
   if (!config.ENABLE_RATE_LIMITER) return { name: 'meter', meter: freeMeter, info: {} };
   const byClient = new Buckets({
     capacity: config.RATE_LIMITER_IP_TOKENS_PER_BUCKET,
@@ -65,7 +67,7 @@ export function createMeterPart({ config, log, metrics, sql, payee }: MeterDeps)
     isExempt: exemptNames(config),
     payments: payee && new EgressPayments({ ...payee, prices, paid, onPayment }),
   });
-  const shared = sql.engine === 'postgres' ? new SharedBuckets(sql, [byClient, byResource], log) : undefined;
+  const shared = isShared ? new SharedBuckets(sql, [byClient, byResource], log) : undefined;
   return {
     name: 'meter',
     meter,

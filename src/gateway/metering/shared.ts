@@ -1,5 +1,5 @@
 /**
- * Buckets that several processes share through PostgreSQL. Each takes from its own memory at once, and every second
+ * Buckets that several processes share through the database. Each takes from its own memory at once, and every second
  * tells the database what it took and learns what is left; a limit may be overdrawn by a second's worth, never more.
  */
 

@@ -83,7 +83,7 @@ export function createIndexesPart(deps: IndexesPartDeps): IndexesPart {
   async function renew(): Promise<void> {
     const published = await catalog.current();
     if ((published === undefined && !catalog.isDamaged) || !config.START_WRITERS) return;
-    const observer = await readObserver(config.DATA_DIR);
+    const observer = await readObserver(config);
     const publisher = publisherOf(config, observer);
     const interval = config.INDEX_BUILD_INTERVAL_SECONDS * 1000;
     const damaged = published === undefined ? [] : await repairPublished(folders, published.publication);

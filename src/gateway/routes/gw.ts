@@ -5,7 +5,7 @@ import { originOf } from '../../kernel/http/app.ts';
 import { type Greeting, greet } from '../../kernel/http/page/greeting.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
 import { mount } from '../../kernel/http/server.ts';
-import { type Part, problemsOf } from '../../kernel/part.ts';
+import { fatalProblems, type Part, problemsOf } from '../../kernel/part.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import type { AskedHeights, CompletenessReader } from '../chain-index/completeness.ts';
 import { type PeerGateway, unknownWeight } from '../content/sources/gateways.ts';
@@ -52,7 +52,7 @@ export function createGatewayRoutes(deps: GatewayRoutesDeps): Part {
     const found = await problemsOf(deps.parts());
     const strict = config.HEALTHCHECK_STRICT || queryOf(request, 'strict') === 'true';
     return reply
-      .code(strict && found.length > 0 ? 503 : 200)
+      .code((strict ? found : fatalProblems(deps.parts())).length > 0 ? 503 : 200)
       .header('cache-control', 'no-store')
       .send({
         status: found.length === 0 ? 'ok' : 'unhealthy',

@@ -105,8 +105,12 @@ export class BundleQueue {
 
   async #filterNumber(filter: Filter): Promise<number> {
     const text = canonicalFilter(filter);
+    const read = () => this.#sql.get<{ filter: number }>('SELECT filter FROM filters WHERE text = ?', text);
+    // A start writes nothing that is there: it is made on a full disk too.
+    const known = await read();
+    if (known !== undefined) return known.filter;
     await this.#sql.run('INSERT INTO filters (text) VALUES (?) ON CONFLICT (text) DO NOTHING', text);
-    const row = await this.#sql.get<{ filter: number }>('SELECT filter FROM filters WHERE text = ?', text);
+    const row = await read();
     if (row === undefined) throw new Error('a filter was not stored');
     return row.filter;
   }
@@ -166,6 +170,12 @@ export class BundleQueue {
   /** Takes the next bundle that is due; undefined when there is none. */
   async claim(holder: string): Promise<Claimed | undefined> {
     const now = this.#now();
+    // Every process looks every second: a look that finds nothing must not take the write lock.
+    const due = await this.#sql.get(
+      `SELECT 1 AS due FROM bundles WHERE state IN ('queued', 'running') AND next_try_at <= ? LIMIT 1`,
+      now,
+    );
+    if (due === undefined) return undefined;
     return this.#sql.transaction((tx) =>
       tx.get<Claimed>(
         `UPDATE bundles SET state = 'running', holder = ?, next_try_at = ?

@@ -261,17 +261,7 @@ class ItemReader {
     const itemOffset = this.#header.offsets[index] ?? 0;
     const itemSize = this.#header.sizes[index] ?? 0;
     return {
-      header: {
-        ...signed,
-        id: Buffer.from(this.#header.idBytes(index)),
-        kind: DATA_ITEM,
-        format: 0,
-        quantity: '0',
-        reward: '0',
-        denomination: 0,
-        dataSize: itemSize - headerLength,
-        dataRoot: null,
-      },
+      header: indexHeader(signed, Buffer.from(this.#header.idBytes(index)), itemSize - headerLength),
       payloadHash,
       itemOffset,
       dataOffset: itemOffset + headerLength,
@@ -352,6 +342,25 @@ type SignedFields = Pick<
   Header,
   'signature' | 'ownerKey' | 'ownerAddress' | 'signatureType' | 'target' | 'anchor' | 'tags'
 >;
+
+/** An item's header as the index and filters have it. */
+export function headerOfItem(header: ItemHeader, id: Buffer, itemSize: number): Header {
+  return indexHeader(signedFields(header), id, itemSize - header.length);
+}
+
+function indexHeader(signed: SignedFields, id: Buffer, dataSize: number): Header {
+  return {
+    ...signed,
+    id,
+    kind: DATA_ITEM,
+    format: 0,
+    quantity: '0',
+    reward: '0',
+    denomination: 0,
+    dataSize,
+    dataRoot: null,
+  };
+}
 
 function signedFields(header: ItemHeader): SignedFields {
   return {

@@ -5,6 +5,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TlsKeys } from '../tls/local-authority.ts';
+import { fellows } from '../workers/fellows.ts';
 import type { ErrorBody } from './error-mapper.ts';
 import { type HeldPort, openPort } from './held-ports.ts';
 import { currentResponse, type Handler, PatientServer } from './patient-server.ts';
@@ -21,11 +22,12 @@ export interface ConnectionLimits {
   /** Bytes of a request's head. */
   readonly maxHeaderSize?: number;
   readonly maxConnections?: number;
-  /** Several processes listen on the port, and the system shares the connections out between them. */
-  readonly sharePort?: boolean;
   /** TLS, with HTTP/2 for clients that speak it, is answered on the same port. */
   readonly tls?: TlsKeys | undefined;
 }
+
+/** Whether processes can listen on one port. Else the first process accepts connections and hands them on. */
+export const canReusePorts = ['linux', 'freebsd', 'sunos', 'aix'].includes(process.platform);
 
 /** Requests that a connection may send ahead. */
 const maxAhead = 100;
@@ -34,7 +36,6 @@ export class Connections {
   readonly server: PatientServer;
   /** Counted by `watchRequests`. */
   readonly #inFlight: InFlight;
-  readonly #reusePort: boolean;
   /** Requests of a connection that wait for their turn to be answered, where there are any. */
   readonly #ahead = new WeakMap<Socket, number>();
   /** Listens in place of the server. */
@@ -52,7 +53,6 @@ export class Connections {
   ) {
     const headersTimeout = limits.headersTimeoutMs ?? 15_000;
     this.#inFlight = inFlight;
-    this.#reusePort = limits.sharePort ?? false;
     this.server = new PatientServer(
       {
         headersTimeout,
@@ -97,9 +97,12 @@ export class Connections {
     return true;
   }
 
-  /** `name` is the same for every server that follows another on a held port. */
+  /**
+   * `name` is the same for every server that follows another on a held port. Processes of one start listen on the same
+   * ports, and the system shares the connections out between them.
+   */
   async listen(name: string, host: string, port: number): Promise<void> {
-    if (this.#reusePort) await this.server.listenAt(host, port, true);
+    if (fellows() !== undefined) await this.server.listenAt(host, port, canReusePorts);
     else this.#held = await openPort(name, this.server, host, port);
   }
 

@@ -13,8 +13,8 @@ declare module 'fastify' {
 }
 
 export interface Guard {
-  /** Throws the refusal unless the request may pass. Runs before a body is read. */
-  check(request: Request, reply: Reply): void;
+  /** Throws the refusal, or rejects with it, unless the request may pass. Runs before a body is read. */
+  check(request: Request, reply: Reply): void | Promise<void>;
   /** What a path below the prefix that does not exist answers to a request with the key. */
   noSuchRoute(request: Request): Error;
   /** Pages elsewhere call these routes with a key of their own; without it they are refused like any request. */
@@ -33,7 +33,7 @@ export function mountGuarded(app: App, prefix: string, guard: Guard, routes: Rou
       scope.addHook('onRequest', async (request, reply) => {
         // Every answer of the server has them; pages elsewhere may not read what is behind a guard.
         if (guard.preflights !== true) for (const header of corsHeaders) reply.removeHeader(header);
-        guard.check(request, reply);
+        await guard.check(request, reply);
       });
       await routes(scope);
       scope.all('/', { schema: { hide: true } }, async (request) => {

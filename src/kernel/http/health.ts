@@ -1,6 +1,6 @@
 /** Whether a surface is well, for probes: the contract's word while it serves, and on request what is wrong. */
 import type { Config } from '../../config/config.ts';
-import { type Part, problemsOf } from '../part.ts';
+import { fatalProblems, type Part, problemsOf } from '../part.ts';
 import type { Request } from './app.ts';
 
 /** Probes may come many times a second; they are answered with what was found a moment ago. */
@@ -20,7 +20,7 @@ export function createHealth(
   return {
     async trouble({ query }) {
       const isStrict = HEALTHCHECK_STRICT || Object(query).strict === 'true';
-      if (!isStrict) return undefined;
+      if (!isStrict && fatalProblems(parts()).length === 0) return undefined;
       if (found === undefined || performance.now() - foundAt > freshMs) {
         foundAt = performance.now();
         found = problemsOf(parts()).catch(() => ['What is wrong cannot be found out.']);

@@ -11,7 +11,7 @@ async function open(t: TestContext, limits: Record<string, ClientLimit>, proxies
   t.after(() => app.close());
   const clock = { now: 0 };
   let worked = 0;
-  limitClients(app, limits, proxies, () => clock.now);
+  limitClients(app, 'test', limits, proxies, () => clock.now);
   mount(
     (scope) => {
       for (const path of ['/one', '/two']) {

@@ -5,7 +5,8 @@
 import { HttpError } from '../errors.ts';
 import type { App, Request } from './app.ts';
 import { clientAddress } from './client-network.ts';
-import { RateLimit } from './rate-limit.ts';
+import type { RateAnswer } from './rate-limit.ts';
+import { SharedRate } from './shared-rate.ts';
 
 export interface ClientLimit {
   /** Calls that one client network may make at once. */
@@ -27,9 +28,10 @@ declare module 'fastify' {
   }
 }
 
-/** For the routes that are mounted from here on. `proxies` is `TRUSTED_PROXY_COUNT`. */
+/** For the routes of the surface that are mounted from here on. `proxies` is `TRUSTED_PROXY_COUNT`. */
 export function limitClients(
   app: App,
+  surface: string,
   limits: Readonly<Record<string, ClientLimit>>,
   proxies: number,
   now?: () => number,
@@ -37,7 +39,14 @@ export function limitClients(
   const rates = new Map(
     Object.entries(limits).map(([name, { burst, perMinute }]) => [
       name,
-      perMinute === 0 ? undefined : new RateLimit(burst, (burst / perMinute) * 60_000, now),
+      perMinute === 0
+        ? undefined
+        : new SharedRate({
+            name: `${surface} ${name}`,
+            limit: burst,
+            windowMs: (burst / perMinute) * 60_000,
+            now,
+          }),
     ]),
   );
   app.addHook('onRoute', (route) => {
@@ -54,8 +63,11 @@ export function limitClients(
       ...[route.onRequest ?? []].flat(),
       (request, _reply, done) => {
         if (!counts(request)) return done();
-        const { allowed, resetSeconds } = rate.take(address(request));
-        done(allowed ? undefined : new HttpError(429, limit.refusal, { retryAfter: resetSeconds }));
+        const decide = ({ allowed, resetSeconds }: RateAnswer): void =>
+          done(allowed ? undefined : new HttpError(429, limit.refusal, { retryAfter: resetSeconds }));
+        const answer = rate.take(address(request));
+        if (answer instanceof Promise) void answer.then(decide);
+        else decide(answer);
       },
     ];
     if (limit.failuresOnly !== true) return;

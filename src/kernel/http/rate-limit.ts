@@ -14,6 +14,14 @@ export interface RateAnswer {
   readonly resetSeconds: number;
 }
 
+/** What a bucket gave of what was wanted. */
+export interface Grant {
+  readonly granted: number;
+  readonly remaining: number;
+  /** Milliseconds until the bucket is full, or until it has one token where it has none. */
+  readonly resetMs: number;
+}
+
 interface Bucket {
   tokens: number;
   at: number;
@@ -34,29 +42,39 @@ export class RateLimit {
   }
 
   take(address: string): RateAnswer {
-    const key = keyOf(address);
+    return rateAnswer(this.takeSome(networkKey(address), 1));
+  }
+
+  /** Gives back what was taken for a request that turned out to cost nothing. */
+  giveBack(address: string): void {
+    this.give(networkKey(address), 1);
+  }
+
+  /** As many whole tokens as there are, up to `wanted`, of the bucket of a `networkKey`. */
+  takeSome(key: string, wanted: number): Grant {
     const now = this.#now();
     const bucket = this.#buckets.get(key) ?? { tokens: this.limit, at: now };
     const rate = this.limit / this.#windowMs;
     bucket.tokens = Math.min(this.limit, bucket.tokens + (now - bucket.at) * rate);
     bucket.at = now;
-    const allowed = bucket.tokens >= 1;
-    if (allowed) bucket.tokens -= 1;
+    const granted = Math.min(wanted, Math.floor(bucket.tokens));
+    bucket.tokens -= granted;
     this.#buckets.set(key, bucket);
-    const missing = allowed ? this.limit - bucket.tokens : 1 - bucket.tokens;
-    return {
-      allowed,
-      remaining: Math.floor(bucket.tokens),
-      resetSeconds: Math.max(1, Math.ceil(missing / rate / 1_000)),
-    };
+    const missing = granted > 0 ? this.limit - bucket.tokens : 1 - bucket.tokens;
+    return { granted, remaining: Math.floor(bucket.tokens), resetMs: missing / rate };
   }
 
-  /** Gives back what was taken for a request that turned out to cost nothing. */
-  giveBack(address: string): void {
-    const bucket = this.#buckets.get(keyOf(address));
-    if (bucket !== undefined) bucket.tokens = Math.min(this.limit, bucket.tokens + 1);
+  give(key: string, tokens: number): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket !== undefined) bucket.tokens = Math.min(this.limit, bucket.tokens + tokens);
   }
 }
 
-/** A header that a proxy passed on may be of any length; an address is not. */
-const keyOf = (address: string): string => networkOf(plainAddress(address.slice(0, 64)));
+export const rateAnswer = ({ granted, remaining, resetMs }: Grant): RateAnswer => ({
+  allowed: granted > 0,
+  remaining,
+  resetSeconds: Math.max(1, Math.ceil(resetMs / 1_000)),
+});
+
+/** What readers are counted by. A header that a proxy passed on may be of any length; an address is not. */
+export const networkKey = (address: string): string => networkOf(plainAddress(address.slice(0, 64)));

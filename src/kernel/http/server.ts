@@ -179,16 +179,21 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** Fails as `listen` would. For a port that is then shared: a stranger's listener would share it too, unnoticed. */
+/**
+ * Fails as `listen` would, and answers the port, for 0 one that is free. For a port that is then shared: a stranger's
+ * listener would share it too, unnoticed.
+ */
 export async function insistOnFreePort(
   options: Pick<HttpServerOptions, 'host' | 'port' | 'portVariable'>,
-): Promise<void> {
+): Promise<number> {
   const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
+  return await new Promise<number>((resolve, reject) => {
     probe.once('error', (error) => reject(listenError(error, options)));
-    probe.listen({ host: options.host, port: options.port, exclusive: true }, () =>
-      probe.close(() => resolve()),
-    );
+    probe.listen({ host: options.host, port: options.port, exclusive: true }, () => {
+      const address = probe.address();
+      const port = typeof address === 'object' && address !== null ? address.port : options.port;
+      probe.close(() => resolve(port));
+    });
   });
 }
 

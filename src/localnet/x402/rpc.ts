@@ -111,20 +111,20 @@ async function permit2Call(ledger: TokenLedger, network: X402Network, data: stri
 
 const bitmapCall = new RegExp(`^${nonceBitmapSelector}0{24}([0-9a-f]{40})([0-9a-f]{64})$`, 'i');
 
-/** Two questions: was this authorisation of this holder used, and what did one address give another? */
+/** Two questions: was this authorisation of this holder used, and what did one address, or any, give another? */
 async function logs(ledger: TokenLedger, network: X402Network, filter: unknown): Promise<unknown[]> {
   const topics = memberOf(filter, 'topics');
   if (!Array.isArray(topics)) throw new RpcError(-32602, 'topics are needed');
   const [event, holder, nonce]: unknown[] = topics;
-  if (typeof holder !== 'string' || typeof nonce !== 'string') return [];
-  const from = `0x${holder.slice(-40)}`;
+  if (typeof nonce !== 'string') return [];
+  const from = typeof holder === 'string' ? `0x${holder.slice(-40)}` : undefined;
   if (event === transferTopic) {
     const to = `0x${nonce.slice(-40)}`;
     const heights = { first: heightIn(filter, 'fromBlock', 0), last: heightIn(filter, 'toBlock', latest) };
     const given = await ledger.transfersBetween(network.caip2, { from, to }, heights);
     return given.flatMap((transfer) => logsOf(network, transfer).slice(-1));
   }
-  if (event !== authorizationUsedTopic) return [];
+  if (event !== authorizationUsedTopic || from === undefined) return [];
   const transfer = await ledger.transferOf(network.caip2, from, nonce.toLowerCase());
   return transfer === undefined ? [] : logsOf(network, transfer).slice(0, 1);
 }

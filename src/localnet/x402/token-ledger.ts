@@ -140,22 +140,22 @@ export class TokenLedger {
   /** What one address gave another in these blocks, both included, oldest first. */
   async transfersBetween(
     network: string,
-    { from, to }: Pick<Transfer, 'from' | 'to'>,
+    { from, to }: { readonly from: string | undefined; readonly to: string },
     heights: { readonly first: number; readonly last: number },
   ): Promise<Transfer[]> {
-    const rows = await this.#sql.all<{ nonce: string }>(
-      `SELECT nonce FROM transfers WHERE network = ? AND from_address = ? AND to_address = ?
-       AND height >= ? AND height <= ? ORDER BY height LIMIT ?`,
+    const rows = await this.#sql.all<{ from_address: string; nonce: string }>(
+      `SELECT from_address, nonce FROM transfers WHERE network = ? AND to_address = ?
+       ${from === undefined ? '' : 'AND from_address = ?'} AND height >= ? AND height <= ? ORDER BY height LIMIT ?`,
       network,
-      from.toLowerCase(),
       to.toLowerCase(),
+      ...(from === undefined ? [] : [from.toLowerCase()]),
       heights.first,
       heights.last,
       mostListed,
     );
     const found: Transfer[] = [];
-    for (const { nonce } of rows) {
-      const transfer = await this.transferOf(network, from, nonce);
+    for (const { nonce, from_address: holder } of rows) {
+      const transfer = await this.transferOf(network, holder, nonce);
       if (transfer !== undefined) found.push(transfer);
     }
     return found;

@@ -79,6 +79,10 @@ export function cardMetrics(metrics: Metrics): (observation: CardObservation) =>
     'operator_losses_winc',
     'Winc of card payments that went back and that no wallet owes',
   );
+  const openEvents = metrics.gauge(
+    'card_events_open',
+    'Events of card payments whose quote is not here: see turnpike reconcile',
+  );
   return (observation) => {
     if (observation.kind === 'paid') {
       succeeded.inc();
@@ -88,7 +92,8 @@ export function cardMetrics(metrics: Metrics): (observation: CardObservation) =>
     else if (observation.kind === 'refunds') {
       refundsOwed.set(observation.owed);
       refundsGivenUp.set(observation.givenUp);
-    } else if (observation.kind === 'losses') losses.set(Number(observation.winc));
+    } else if (observation.kind === 'open-events') openEvents.set(observation.count);
+    else if (observation.kind === 'losses') losses.set(Number(observation.winc));
     else if (observation.kind === 'taken-back') takenBack.inc({ reason: observation.reason });
     else if (observation.kind === 'session-error') sessionErrors.inc();
     else if (observation.kind === 'suspicious') suspicious.inc();

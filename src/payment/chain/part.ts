@@ -18,15 +18,20 @@ export interface ChainPart extends Required<Pick<Part, 'name' | 'routes' | 'jobs
   readonly payments: ChainPayments;
 }
 
+/** In normal form. */
+export const excludedWallets = (
+  config: Pick<Config, 'CRYPTO_FUND_EXCLUDED_ADDRESSES'>,
+): ReadonlySet<string> =>
+  new Set(config.CRYPTO_FUND_EXCLUDED_ADDRESSES.map((address) => normalizeAddress(address) ?? address));
+
 export function createChainPart(config: Config, deps: ChainPartDeps): ChainPart {
   const { sql, log, credits, pricing, tokens, metrics } = deps;
-  const excluded = config.CRYPTO_FUND_EXCLUDED_ADDRESSES;
   const payments = new ChainPayments({
     sql,
     credits,
     pricing,
     tokens,
-    excludedSenders: new Set(excluded.map((address) => normalizeAddress(address) ?? address)),
+    excludedSenders: excludedWallets(config),
     attempts: config.MAX_PAYMENT_TX_POLLING_ATTEMPTS,
     firstPauseMs: config.PAYMENT_TX_POLLING_WAIT_TIME_MS,
     maxPauseMs: config.MAX_PAYMENT_TX_POLLING_DELAY_MS,

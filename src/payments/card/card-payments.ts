@@ -13,9 +13,18 @@ import type {
   PurchaseHandlers,
 } from './card.ts';
 import { storeEvent } from './inbox.ts';
-import { CardProvider, type ProviderConfig, quoteIdKey, sessionEnd, watchedEvents } from './provider.ts';
+import { ledgerIdOf } from './ledger-id.ts';
+import {
+  CardProvider,
+  ledgerIdKey,
+  type ProviderConfig,
+  quoteIdKey,
+  sessionEnd,
+  watchedEvents,
+} from './provider.ts';
 import { insertQuote, lockQuote, type QuoteRow, readQuote, untouched, updateQuote } from './quotes.ts';
 import { failQuote, type SyncContext } from './sync.ts';
+import { unknownCardPayments } from './unknown-payments.ts';
 import { CardWorker } from './worker.ts';
 
 export type CardConfig = ProviderConfig &
@@ -66,7 +75,8 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
     },
   };
   const intervalMs = config.STRIPE_RECONCILE_INTERVAL_MS;
-  const worker = new CardWorker({ ...sync, provider, log, observe, intervalMs });
+  const ledgerId = () => ledgerIdOf(sql);
+  const worker = new CardWorker({ ...sync, provider, log, observe, intervalMs, ledgerId });
 
   async function open(
     purpose: string,
@@ -103,8 +113,13 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
     }
   }
 
-  function makeSession(order: CardOrder, row: QuoteRow): Promise<CardSession> {
-    const metadata = bounded({ [quoteIdKey]: row.id, purpose: row.purpose, ...order.metadata?.(row) });
+  async function makeSession(order: CardOrder, row: QuoteRow): Promise<CardSession> {
+    const metadata = bounded({
+      [quoteIdKey]: row.id,
+      [ledgerIdKey]: await ledgerId(),
+      purpose: row.purpose,
+      ...order.metadata?.(row),
+    });
     const page = typeof order.page === 'function' ? order.page(row) : order.page;
     return order.method === 'payment-intent'
       ? provider.createIntent(row, metadata)
@@ -139,10 +154,14 @@ export function createCardPayments(config: CardConfig, deps: CardDeps): CardPaym
       const isNew = await sql.transaction((tx) => storeEvent(tx, event, state, now()));
       if (isNew && state === 'waiting') worker.wake();
     },
-    start: () => worker.start(),
+    start: async () => worker.start(),
     stop: () => worker.stop(),
     reports: () => worker.reports(),
     settled: () => worker.settled(),
+    outside: unknownCardPayments({
+      ...{ sql, provider, ledgerId, now, graceMs: config.TOP_UP_QUOTE_GRACE_MS },
+      bringUpToDate: (quoteId, intentId) => worker.bringUpToDate(quoteId, intentId),
+    }),
   };
 }
 

@@ -11,6 +11,7 @@ import type { AddressType } from '../../credits/credits.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import type { AppliedAdjustment, Currency, Winc } from '../../pricing/pricing.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { OutsideSource } from '../outside-records.ts';
 
 /** As answers and receipts name it. */
 export const cardProviderName = 'stripe';
@@ -147,6 +148,8 @@ export interface CardPayments {
   stop(): Promise<void>;
   /** How its background work goes. */
   reports(): readonly RunReport[];
+  /** Payments at the provider whose quote is not here. */
+  readonly outside: OutsideSource;
   /** Resolves when everything that was taken in so far has been dealt with or put off. */
   settled(): Promise<void>;
 }
@@ -175,4 +178,6 @@ export type CardObservation =
   | { readonly kind: 'refunds'; readonly owed: number; readonly givenUp: number }
   /** After each payment that went back or came again, and after each look at everything. */
   | { readonly kind: 'losses'; readonly winc: Winc }
+  /** Events of payments whose quote is not here: how many there are. */
+  | { readonly kind: 'open-events'; readonly count: number }
   | { readonly kind: 'session-error' };

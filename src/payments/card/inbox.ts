@@ -1,9 +1,14 @@
-/** Webhooks as they are kept: stored before they are answered, each dealt with once however often it comes. */
+/**
+ * Webhooks as they are kept: stored before they are answered, each dealt with once however often it comes. One that tells
+ * of a payment whose quote is not here stays open: after a restore that is money that somebody paid, and `turnpike
+ * reconcile` or a person deals with it.
+ */
 import { type Static, Type } from 'typebox';
+import type { OpenCardEvent } from '../../formats/admin-answers.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { insertion } from '../../storage/sql/columns.ts';
 import { columnList, columnsOf, fieldsReader, optionalText } from '../../storage/sql/fields.ts';
-import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
 import type { ProviderEvent } from './provider.ts';
 
@@ -48,7 +53,7 @@ export async function nextEventAt(executor: SqlExecutor): Promise<number | undef
 export async function endEvents(
   tx: SqlExecutor,
   events: readonly InboxEvent[],
-  state: 'done' | 'ignored',
+  state: 'done' | 'ignored' | 'open',
 ): Promise<void> {
   for (const { id } of events) {
     await changeOne(tx, 'UPDATE card_events SET state = ? WHERE id = ?', state, id);
@@ -70,9 +75,51 @@ export async function postponeEvents(
   }
 }
 
-/** A webhook is taken only while its signature is fresh, so one this old cannot come again. */
+/** A webhook is taken only while its signature is fresh, so one this old cannot come again. What is open stays. */
 export async function forgetEvents(tx: SqlExecutor, receivedBefore: number): Promise<void> {
-  await tx.run("DELETE FROM card_events WHERE state <> 'waiting' AND received_at < ?", receivedBefore);
+  await tx.run(
+    "DELETE FROM card_events WHERE state <> 'waiting' AND state <> 'open' AND received_at < ?",
+    receivedBefore,
+  );
+}
+
+const openEvent = Type.Object({
+  id: Type.String(),
+  type: Type.String(),
+  quoteId: optionalText,
+  intentId: optionalText,
+  receivedAt: Type.Integer(),
+});
+const readOpen = fieldsReader('an open webhook of the card provider', openEvent);
+
+/** Events of payments whose quote is not here, the oldest first. */
+export async function openEvents(executor: SqlExecutor, limit: number): Promise<OpenCardEvent[]> {
+  const rows = await executor.all(
+    `SELECT ${columnList(openEvent.properties)} FROM card_events WHERE state = 'open'
+     ORDER BY received_at, id LIMIT ?`,
+    limit,
+  );
+  return rows
+    .map(readOpen)
+    .map(({ quoteId = null, intentId = null, ...event }) => ({ ...event, quoteId, intentId }));
+}
+
+export async function countOpenEvents(executor: SqlExecutor): Promise<number> {
+  return readInteger((await executor.get("SELECT COUNT(*) AS n FROM card_events WHERE state = 'open'"))?.n);
+}
+
+/** What speaks of this payment is dealt with again, now that its quote is here. */
+export async function wakeOpenEvents(tx: SqlExecutor, intentId: string, now: number): Promise<void> {
+  await tx.run(
+    "UPDATE card_events SET state = 'waiting', due_at = ? WHERE state = 'open' AND intent_id = ?",
+    now,
+    intentId,
+  );
+}
+
+/** A person has dealt with it. False when there is no such event that is open. */
+export async function endOpenEvent(sql: Sql, id: string): Promise<boolean> {
+  return (await sql.run("UPDATE card_events SET state = 'done' WHERE state = 'open' AND id = ?", id)) === 1;
 }
 
 /** The moment (unix seconds) up to which the provider's list of events was read. */

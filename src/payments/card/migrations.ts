@@ -103,4 +103,16 @@ export const cardMigrations: readonly Migration[] = [
       CREATE INDEX card_quotes_returned ON card_quotes (id) WHERE returned <> '0'
     `,
   },
+  {
+    // Events of payments whose quote is not here are kept until somebody has dealt with them; what payments of this
+    // ledger are marked with at the provider.
+    id: 'card-007-open-events',
+    up: `
+      CREATE INDEX card_events_open ON card_events (received_at, id) WHERE state = 'open';
+      CREATE TABLE card_ledger (
+        only_row BIGINT PRIMARY KEY,
+        id TEXT NOT NULL
+      )
+    `,
+  },
 ];

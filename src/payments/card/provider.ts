@@ -43,10 +43,29 @@ export interface ProviderEvent {
   readonly sessionId: string | undefined;
 }
 
+/** A payment at the provider, with what we wrote beside it when we asked for it. */
+export interface ProviderPayment {
+  readonly intentId: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly isPaid: boolean;
+  /** In minor units, what has come in. */
+  readonly received: number;
+  readonly currency: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Whether it was made for a quote of this ledger; one from before payments were marked may have been. */
+export const isOfLedger = ({ metadata }: ProviderPayment, ledgerId: string): boolean =>
+  metadata[quoteIdKey] !== undefined && (metadata[ledgerIdKey] ?? ledgerId) === ledgerId;
+
 const nothingReceived = { received: undefined, refunded: 0, returns: [], disputed: false } as const;
 
 /** Where a payment carries the id of its quote. */
 export const quoteIdKey = 'quoteId';
+
+/** Where it carries the id of the ledger that the quote is in: several may share an account at the provider. */
+export const ledgerIdKey = 'ledgerId';
 
 /** Where a refund carries the id of the return that asked for it. */
 const returnIdKey = 'returnId';
@@ -180,6 +199,34 @@ export class CardProvider {
   async quoteIdOf(intentId: string): Promise<string | undefined> {
     const intent = await this.#asked(this.#stripe.paymentIntents.retrieve(intentId));
     return intent.metadata[quoteIdKey];
+  }
+
+  /** A payment that somebody began; undefined where the provider has none of that id. */
+  async paymentOf(intentId: string): Promise<ProviderPayment | undefined> {
+    try {
+      return paymentOf(await this.#asked(this.#stripe.paymentIntents.retrieve(intentId)));
+    } catch (error) {
+      if (error instanceof CardProviderUnavailable && isMissing(error.cause)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Payments that were begun since a moment (unix seconds), page by page, the newest first. */
+  async *paymentsSince(since: number): AsyncGenerator<readonly ProviderPayment[]> {
+    let after: string | undefined;
+    for (let pages = 0; pages < mostPages; pages += 1) {
+      const page = await this.#asked(
+        this.#stripe.paymentIntents.list({
+          created: { gte: since },
+          limit: 100,
+          ...(after === undefined ? {} : { starting_after: after }),
+        }),
+      );
+      yield page.data.map(paymentOf);
+      after = page.data.at(-1)?.id;
+      if (!page.has_more || after === undefined) return;
+    }
+    throw new CardProviderUnavailable(`the card provider lists more than ${mostPages * 100} payments`);
   }
 
   /**
@@ -330,6 +377,18 @@ function returnRefund({ id, amount, metadata, status }: Stripe.Refund): ReturnRe
   const isFailed = status === 'failed' || status === 'canceled';
   return { id, returnId, amount, state: isFailed ? 'failed' : status === 'succeeded' ? 'made' : 'pending' };
 }
+
+const paymentOf = (intent: Stripe.PaymentIntent): ProviderPayment => ({
+  intentId: intent.id,
+  createdAt: intent.created * 1000,
+  isPaid: intent.status === 'succeeded',
+  received: intent.amount_received,
+  currency: intent.currency,
+  metadata: intent.metadata,
+});
+
+const isMissing = (cause: unknown): boolean =>
+  cause instanceof Stripe.errors.StripeInvalidRequestError && cause.code === 'resource_missing';
 
 function reduced(event: Stripe.Event): ProviderEvent {
   const object: unknown = event.data.object;

@@ -13,6 +13,7 @@ import type { CardObservation } from './card.ts';
 import { CardProviderUnavailable } from './errors.ts';
 import type { InboxEvent } from './inbox.ts';
 import {
+  countOpenEvents,
   dueEvents,
   endEvents,
   forgetEvents,
@@ -22,7 +23,7 @@ import {
   storeEvent,
   writeCursor,
 } from './inbox.ts';
-import type { CardProvider } from './provider.ts';
+import { type CardProvider, isOfLedger } from './provider.ts';
 import type { QuoteRow } from './quotes.ts';
 import {
   dueQuotes,
@@ -60,6 +61,8 @@ const eventLifeMs = 40 * 24 * 3600 * 1000;
 
 export interface WorkerOptions extends RefundContext {
   readonly provider: CardProvider;
+  /** What the payments of this ledger are marked with, so that those of another that shares the provider's account are told apart. */
+  readonly ledgerId: () => Promise<string>;
   readonly log: Logger;
   readonly intervalMs: number;
   observe(observation: CardObservation): void;
@@ -70,6 +73,7 @@ export class CardWorker {
   readonly #inbox: WakeableTask;
   readonly #refunds: WakeableTask;
   readonly #reconciliation: WakeableTask;
+  #hasWoken = false;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -100,9 +104,7 @@ export class CardWorker {
     );
   }
 
-  async start(): Promise<void> {
-    const { sql, now } = this.#options;
-    await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
+  start(): void {
     this.#inbox.start();
     // The reconciliation begins with all of them.
     this.#refunds.start({ waits: true });
@@ -148,7 +150,7 @@ export class CardWorker {
       for (const event of due) {
         const quoteId = await this.#quoteOf(event);
         if (quoteId === 'unknown yet') continue;
-        if (quoteId === undefined) await sql.transaction((tx) => endEvents(tx, [event], 'ignored'));
+        if (quoteId === undefined) await this.#endForeign(event);
         else byQuote.set(quoteId, [...(byQuote.get(quoteId) ?? []), event]);
       }
       for (const [quoteId, events] of byQuote) {
@@ -160,16 +162,15 @@ export class CardWorker {
     return next === undefined ? undefined : Math.min(Math.max(next - now(), 1), retry.longestMs);
   }
 
-  /** Which quote an event speaks of; asks the provider when only it can know. */
+  /** Which quote an event speaks of; asks the provider when only it can know. Undefined: none that is here. */
   async #quoteOf(event: InboxEvent): Promise<string | 'unknown yet' | undefined> {
     const { sql, provider } = this.#options;
-    if (event.quoteId !== undefined) {
-      return (await readQuote(sql, event.quoteId)) === undefined ? undefined : event.quoteId;
-    }
+    if (event.quoteId !== undefined && (await readQuote(sql, event.quoteId)) !== undefined)
+      return event.quoteId;
     const known =
       (event.intentId === undefined ? undefined : await quoteIdBy(sql, 'intent_id', event.intentId)) ??
       (event.sessionId === undefined ? undefined : await quoteIdBy(sql, 'session_id', event.sessionId));
-    if (known !== undefined || event.intentId === undefined) return known;
+    if (known !== undefined || event.intentId === undefined || event.quoteId !== undefined) return known;
     try {
       const quoteId = await provider.quoteIdOf(event.intentId);
       return quoteId === undefined || (await readQuote(sql, quoteId)) === undefined ? undefined : quoteId;
@@ -179,11 +180,38 @@ export class CardWorker {
     }
   }
 
+  /**
+   * An event of no quote that is here. Where somebody paid for a quote of this ledger, which a restore may have lost, it
+   * stays open and is told; else it is not ours.
+   */
+  async #endForeign(event: InboxEvent): Promise<void> {
+    const { sql, provider, log, ledgerId } = this.#options;
+    let isOurs: boolean;
+    try {
+      const payment = event.intentId === undefined ? undefined : await provider.paymentOf(event.intentId);
+      isOurs = payment?.isPaid === true && isOfLedger(payment, await ledgerId());
+    } catch (error) {
+      await this.#postpone([event], error);
+      return;
+    }
+    await sql.transaction((tx) => endEvents(tx, [event], isOurs ? 'open' : 'ignored'));
+    if (!isOurs) return;
+    log.error(
+      { event: event.id, quote: event.quoteId, intent: event.intentId },
+      'a card payment was made whose quote is not here: see "turnpike reconcile"',
+    );
+    await this.#observeOpen();
+  }
+
+  async #observeOpen(): Promise<void> {
+    this.#observe([{ kind: 'open-events', count: await countOpenEvents(this.#options.sql) }]);
+  }
+
   async #deal(quoteId: string, events: readonly InboxEvent[]): Promise<void> {
     const { sql } = this.#options;
     try {
       const intentId = events.find((event) => event.intentId !== undefined)?.intentId;
-      await this.#bringUpToDate(quoteId, intentId);
+      await this.bringUpToDate(quoteId, intentId);
       await sql.transaction((tx) => endEvents(tx, events, 'done'));
     } catch (error) {
       await this.#postpone(events, error);
@@ -196,11 +224,14 @@ export class CardWorker {
     await sql.transaction(async (tx) => {
       const hopeless = events.filter(({ attempts }) => attempts >= mostAttempts);
       await postponeEvents(tx, events, ({ attempts }) => now() + backoffMs(retry, attempts + 1));
-      await endEvents(tx, hopeless, 'ignored');
+      // Nobody could find out what they tell of: a person has to.
+      await endEvents(tx, hopeless, 'open');
     });
+    await this.#observeOpen();
   }
 
-  async #bringUpToDate(quoteId: string, intentId: string | undefined): Promise<void> {
+  /** Reads the payment of a quote from the provider, and brings the quote to it. */
+  async bringUpToDate(quoteId: string, intentId: string | undefined): Promise<void> {
     const { sql, provider, now } = this.#options;
     const ticket = await sql.transaction((tx) => takeTicket(tx, quoteId));
     const quote = await readQuote(sql, quoteId);
@@ -230,10 +261,14 @@ export class CardWorker {
 
   async #reconcile(): Promise<void> {
     const { sql, now } = this.#options;
+    // Not before the start: a ledger that takes no writes now does not keep the service from answering.
+    if (!this.#hasWoken) await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
+    this.#hasWoken = true;
     await this.#askAboutQuotes();
     await this.#readMissedEvents();
     this.#observe([{ kind: 'refunds', ...(await countOwedRefunds(sql)) }]);
     await this.#observeLosses();
+    await this.#observeOpen();
     await sql.transaction((tx) => forgetEvents(tx, now() - eventLifeMs));
   }
 
@@ -254,7 +289,7 @@ export class CardWorker {
     for (const id of due) {
       if (this.#isStopped || unanswered === mostUnanswered) return false;
       try {
-        await this.#bringUpToDate(id, undefined);
+        await this.bringUpToDate(id, undefined);
         unanswered = 0;
       } catch (error) {
         if (error instanceof CardProviderUnavailable) unanswered += 1;

@@ -1,19 +1,22 @@
 /** Which tokens are taken, by configuration: one whose wallet or chain is not configured is not. */
 import type { Config } from '../../config/config.ts';
 import { parseSolanaAddress, type SolanaAddress } from '../../formats/solana/address.ts';
+import { associatedTokenAddress } from '../../formats/solana/token.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { evmCallErrors, solanaCallErrors } from '../../outside/json-rpc.ts';
 import type { Token } from '../../pricing/pricing.ts';
 import { type AddressKind, normalizeAddress } from '../../wallets/address.ts';
-import { arweaveReader } from './arweave.ts';
+import { arweaveHistory, arweaveReader } from './arweave.ts';
 import { type AcceptedToken, type ChainReader, openEndpoints } from './chain.ts';
 import { evmReader } from './evm.ts';
 import { kyveReader } from './kyve.ts';
-import { solanaReader, tokenReader } from './solana.ts';
+import { solanaHistory, solanaReader, tokenReader } from './solana.ts';
 
 /** The outside world as the start found it, and the service's own wallets for what is not configured. */
 export interface ChainWorld {
   readonly arweaveNodes: readonly string[];
+  /** Gateways that list what was paid to a wallet, which nodes do not. */
+  readonly gateways?: readonly string[];
   readonly solanaRpcUrls?: readonly string[];
   readonly arweaveAddress?: string | undefined;
   /** Earlier wallets of the service, at which AR may still arrive. */
@@ -38,7 +41,7 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     addressKind: AddressKind,
     wallet: string,
     reader: ChainReader,
-    more: Pick<AcceptedToken, 'formerWallets' | 'readerTo'> = {},
+    more: Pick<AcceptedToken, 'formerWallets' | 'history' | 'readerTo'> = {},
   ): void => {
     for (const token of tokens) accepted.set(token, { token, chain, wallet, addressKind, reader, ...more });
   };
@@ -49,7 +52,10 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     const former = (world.formerArweaveAddresses ?? []).map((address) =>
       checkedAddress('FORMER_ARWEAVE_ADDRESSES', address, 'arweave'),
     );
-    accept(['arweave'], 'arweave', 'arweave', arweave, reader, { formerWallets: former });
+    accept(['arweave'], 'arweave', 'arweave', arweave, reader, {
+      formerWallets: former,
+      history: (since) => arweaveHistory(world.gateways ?? [], [arweave, ...former], since),
+    });
   }
 
   const solana = wallet('SOLANA_ADDRESS', config.SOLANA_ADDRESS ?? world.solanaAddress, 'solana');
@@ -57,11 +63,18 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
   if (solana !== undefined && solanaRpcUrls.length > 0) {
     const endpoints = openEndpoints(solanaRpcUrls, solanaCallErrors);
     const readerTo = (to: string) => solanaReader(endpoints, to);
-    accept(['solana', 'ed25519'], 'solana', 'solana', solana, readerTo(solana), { readerTo });
+    accept(['solana', 'ed25519'], 'solana', 'solana', solana, readerTo(solana), {
+      readerTo,
+      history: (since) => solanaHistory(endpoints, solana, since),
+    });
     const { arioMint } = world;
     if (arioMint !== undefined) {
       const arioTo = (to: string) => tokenReader(endpoints, parseSolanaAddress(to), arioMint);
-      accept(['ario'], 'solana', 'solana', solana, arioTo(solana), { readerTo: arioTo });
+      const account = associatedTokenAddress(parseSolanaAddress(solana), arioMint);
+      accept(['ario'], 'solana', 'solana', solana, arioTo(solana), {
+        readerTo: arioTo,
+        history: (since) => solanaHistory(endpoints, account, since),
+      });
     }
   }
 

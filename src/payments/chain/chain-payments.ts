@@ -116,7 +116,7 @@ export class ChainPayments {
       if (known !== undefined) return this.#current(known, reporter.client);
     }
     if (candidates.length === 0) throw refused({ kind: 'not-found' });
-    this.#limits.count(reporter.client);
+    await this.#limits.count(reporter.client);
     const chains = Map.groupBy(candidates, ({ token }) => token.chain);
     const looked = await Promise.all(
       [...chains.values()].map((ways) => this.#findOnChain(ways, reporter.referer)),
@@ -127,6 +127,23 @@ export class ChainPayments {
     if (found === undefined) throw mostTelling(problem);
     this.#limits.giveBack(reporter.client);
     return found.row;
+  }
+
+  /**
+   * A transaction that was found among those of our wallet: taken in as if somebody had reported it, without the limits
+   * that reports of strangers have. Undefined where it pays us nothing.
+   */
+  async takeIn(tokenName: string, transactionId: string): Promise<ChainPaymentRow | undefined> {
+    const token = this.#options.tokens.get(tokenName);
+    const id = token?.reader.parseId(transactionId);
+    if (token === undefined || id === undefined) return undefined;
+    try {
+      const found = await this.#look(token, id, undefined);
+      return typeof found === 'string' ? undefined : found;
+    } catch (error) {
+      if (error instanceof ChainPaymentRefused || error instanceof AmountTooSmall) return undefined;
+      throw error;
+    }
   }
 
   /** Each way to read an id once: some tokens are two names of one coin. */
@@ -198,7 +215,7 @@ export class ChainPayments {
   async #current(row: ChainPaymentRow, client: string): Promise<ChainPaymentRow> {
     if (isFinal(row) || this.#now() < row.checked_at + this.#options.recheckMs) return row;
     // One that failed may never be found: it counts like one that is unknown.
-    if (row.state === 'failed' && !this.#limits.takeShare(client)) return row;
+    if (row.state === 'failed' && !(await this.#limits.takeShare(client))) return row;
     return shared(this.#rechecks, `${row.chain} ${row.transaction_id}`, () => this.#recheck(row));
   }
 
@@ -206,7 +223,7 @@ export class ChainPayments {
   async #search(token: AcceptedToken, id: string, { client, referer }: Reporter): Promise<ChainPaymentRow> {
     const { attempts, firstPauseMs, maxPauseMs, sleep } = this.#options;
     const pauses: Backoff = { firstMs: firstPauseMs, longestMs: maxPauseMs };
-    this.#limits.count(client);
+    await this.#limits.count(client);
     let found = await this.#look(token, id, referer);
     if (typeof found === 'string' && attempts > 1) {
       const leave = this.#limits.takePlace(client);

@@ -53,8 +53,17 @@ export interface AcceptedToken {
   readonly formerWallets?: readonly string[];
   readonly addressKind: AddressKind;
   readonly reader: ChainReader;
+  /** What was paid to the wallets since a moment (unix milliseconds), where the chain, or somebody who reads it, can list that. */
+  readonly history?: (since: number) => AsyncIterable<PastPayment>;
   /** Reads transfers to another wallet, where the reader tells only those to ours. It shares the reader's endpoints. */
   readonly readerTo?: (wallet: string) => Pick<ChainReader, 'parseId' | 'read'>;
+}
+
+/** A transaction that may have paid one of our wallets: its reader tells. */
+export interface PastPayment {
+  readonly id: string;
+  /** Unix milliseconds; undefined while it is in no block. */
+  readonly at: number | undefined;
 }
 
 export function isPaidTo({ wallet, formerWallets = [] }: AcceptedToken, recipient: string): boolean {

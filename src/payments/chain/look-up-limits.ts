@@ -4,7 +4,7 @@
  * are served. What is stored, or found at the first look, takes no place.
  */
 import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
-import { RateLimit } from '../../kernel/http/rate-limit.ts';
+import { SharedRate } from '../../kernel/http/shared-rate.ts';
 import { ChainPaymentRefused, TooManyLookUps } from './errors.ts';
 
 /** Ids that are waited for, of one network and in all. */
@@ -15,7 +15,7 @@ const MAX_LOOK_UPS = 256;
 const MINUTE_MS = 60_000;
 
 export class LookUpLimits {
-  readonly #rate: RateLimit;
+  readonly #rate: SharedRate;
   /** Places taken, by network. */
   readonly #places = new Map<string, number>();
   #taken = 0;
@@ -23,18 +23,18 @@ export class LookUpLimits {
 
   /** `perMinute`: ids that are not found, of one network. */
   constructor(perMinute: number, now?: () => number) {
-    this.#rate = new RateLimit(perMinute, MINUTE_MS, now);
+    this.#rate = new SharedRate({ name: 'unknown payments', limit: perMinute, windowMs: MINUTE_MS, now });
   }
 
   /** Counts an id that is about to be looked for. Throws `ChainPaymentRefused` when the client's network has used its share. */
-  count(client: string): void {
-    const { allowed, resetSeconds } = this.#rate.take(client);
+  async count(client: string): Promise<void> {
+    const { allowed, resetSeconds } = await this.#rate.take(client);
     if (!allowed) throw tooManyUnknown(resetSeconds);
   }
 
   /** The same for one that may be left alone instead: false when the share is used. */
-  takeShare(client: string): boolean {
-    return this.#rate.take(client).allowed;
+  async takeShare(client: string): Promise<boolean> {
+    return (await this.#rate.take(client)).allowed;
   }
 
   /** It was found: it counts for nothing. */

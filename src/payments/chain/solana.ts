@@ -6,7 +6,14 @@ import { memoProgram, memoProgramV1, systemProgram, tokenProgram } from '../../f
 import { associatedTokenAddress, tokenInstruction } from '../../formats/solana/token.ts';
 import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
-import { type ChainReader, type ChainTransaction, destinationIn, lookAtAll, type Transfer } from './chain.ts';
+import {
+  type ChainReader,
+  type ChainTransaction,
+  destinationIn,
+  lookAtAll,
+  type PastPayment,
+  type Transfer,
+} from './chain.ts';
 
 const SIGNATURE_BYTES = 64;
 /** SystemInstruction::Transfer: u32 little-endian, then the lamports as u64. */
@@ -27,6 +34,36 @@ export function tokenReader(endpoints: JsonRpcPool, wallet: SolanaAddress, mint:
   return readerOf(endpoints, (list, keys, meta) =>
     tokenTransfer(list, keys, meta, { wallet, mint, account }),
   );
+}
+
+const signaturesPerPage = 1_000;
+const mostPages = 1_000;
+
+/** Transactions that named an account since a moment (unix milliseconds), the newest first. */
+export async function* solanaHistory(
+  endpoints: JsonRpcPool,
+  account: string,
+  since: number,
+): AsyncGenerator<PastPayment> {
+  let before: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const options = {
+      limit: signaturesPerPage,
+      commitment: 'finalized',
+      ...(before !== undefined && { before }),
+    };
+    const listed = await endpoints.call('getSignaturesForAddress', [account, options]);
+    if (!Array.isArray(listed)) throw new Error('the endpoint listed no transactions');
+    for (const one of listed) {
+      const seconds = memberOf(one, 'blockTime');
+      const at = typeof seconds === 'number' ? seconds * 1000 : undefined;
+      if (at !== undefined && at < since) return;
+      const id = textOf(one, 'signature');
+      if (id !== undefined && (memberOf(one, 'err') ?? null) === null) yield { id, at };
+    }
+    before = textOf(listed.at(-1), 'signature');
+    if (listed.length < signaturesPerPage || before === undefined) return;
+  }
 }
 
 /** The transfer that instructions, outer and inner, make to whom it is read for; it moved what it says, or nothing. */

@@ -17,6 +17,8 @@ const maxAnswerBytes = 1024 * 1024;
 const blocksAtOnce = 5_000n;
 /** A service that was away for long looks further back, though not for ever: a week of two-second blocks. */
 const mostSearches = 60;
+/** Whoever lists all of a wallet's transfers looks back for months. */
+const mostListSearches = 2_000;
 /** Transfers of one amount from one payer that are looked into for a permit. */
 const mostTransactions = 50;
 /** A node's clock and ours differ, and a block bears the time at which it was begun. */
@@ -37,6 +39,17 @@ export type AuthorizationFate =
   | { readonly kind: 'transferred'; readonly transaction: string }
   | { readonly kind: 'used-otherwise' }
   | { readonly kind: 'used-unseen' };
+
+/** The token, as it came in to a wallet. */
+export interface IncomingTransfer {
+  readonly from: string;
+  readonly value: bigint;
+  /** Of the authorisation (EIP-3009) that it used; undefined where it was sent otherwise. */
+  readonly nonce: string | undefined;
+  readonly transaction: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
 
 export class AuthorizationChain {
   readonly #pools: ReadonlyMap<string, JsonRpcPool>;
@@ -139,6 +152,29 @@ export class AuthorizationChain {
       throw new ChainUnavailable('a node is behind the end of the authorisation');
     }
     return absent(Number(height));
+  }
+
+  /**
+   * Transfers of the token to a wallet since a moment (unix milliseconds), the newest first, each with the authorisation
+   * that it used, where it used one. Throws where the chain does not answer, or is asked for longer than it is searched.
+   */
+  async *transfersTo(network: X402Network, wallet: string, since: number): AsyncGenerator<IncomingTransfer> {
+    const pool = this.#poolOf(network);
+    if (pool === undefined) throw new ChainUnavailable(`no RPC address for ${network.caip2}`);
+    const head = quantity(await pool.call('eth_blockNumber', []));
+    const seen = new Set<string>();
+    const topics = [transferTopic, null, `0x${word(wallet)}`];
+    for await (const log of logsBackwards(pool, network, topics, head, since, mostListSearches)) {
+      const transaction = memberOf(log, 'transactionHash');
+      if (typeof transaction !== 'string' || !isWord(transaction) || seen.has(transaction)) continue;
+      seen.add(transaction);
+      const number = hex(quantity(memberOf(log, 'blockNumber')));
+      const block = await pool.call('eth_getBlockByNumber', [number, false]);
+      const at = Number(quantity(memberOf(block, 'timestamp'))) * 1000;
+      if (at < since) continue;
+      const receipt = await pool.call('eth_getTransactionReceipt', [transaction]);
+      for (const transfer of transfersIn(receipt, network, wallet)) yield { ...transfer, transaction, at };
+    }
   }
 
   /** ERC-1271. Anything but the agreed answer is a no, also from an address without code. */
@@ -256,12 +292,13 @@ async function useOf(
 async function* logsBackwards(
   node: JsonRpcNode,
   network: X402Network,
-  topics: readonly string[],
+  topics: readonly (string | null)[],
   head: bigint,
   since: number,
+  most = mostSearches,
 ): AsyncGenerator<unknown> {
   let toBlock = head;
-  for (let searches = 0; searches < mostSearches; searches += 1) {
+  for (let searches = 0; searches < most; searches += 1) {
     const fromBlock = toBlock > blocksAtOnce ? toBlock - blocksAtOnce : 0n;
     const logs = await node.call('eth_getLogs', [
       {
@@ -277,6 +314,33 @@ async function* logsBackwards(
     if (Number(quantity(memberOf(block, 'timestamp'))) * 1000 < since) return;
     toBlock = fromBlock - 1n;
   }
+}
+
+/** Those of a receipt that pay the wallet. The token logs the use of an authorisation and, next, the transfer it makes. */
+function transfersIn(
+  receipt: unknown,
+  network: X402Network,
+  wallet: string,
+): Omit<IncomingTransfer, 'transaction' | 'at'>[] {
+  const list = memberOf(receipt, 'logs');
+  const logs: unknown[] = Array.isArray(list) ? list : [];
+  return logs.flatMap((log, place) => {
+    const [event, from, to] = topicsOf(log, network);
+    const amount = memberOf(log, 'data');
+    if (event !== transferTopic || to !== `0x${word(wallet)}` || from === undefined) return [];
+    if (typeof amount !== 'string' || !isWord(amount)) return [];
+    const [use, holder, nonce] = topicsOf(logs[place - 1], network);
+    const isUse = use === authorizationUsedTopic && holder === from;
+    return [{ from: `0x${from.slice(-40)}`, value: BigInt(amount), nonce: isUse ? nonce : undefined }];
+  });
+}
+
+/** In lower case; none of a log that is not the token's. */
+function topicsOf(log: unknown, network: X402Network): string[] {
+  const address = memberOf(log, 'address');
+  const topics = memberOf(log, 'topics');
+  if (typeof address !== 'string' || address.toLowerCase() !== network.asset.toLowerCase()) return [];
+  return Array.isArray(topics) ? topics.map((topic) => String(topic).toLowerCase()) : [];
 }
 
 /** A number as the protocol writes it. */

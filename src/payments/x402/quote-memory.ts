@@ -1,16 +1,19 @@
 /**
  * Prices that were asked for a short while ago. A payer who pays what was asked is not turned away when the price has
  * risen since; one who pays less than was ever asked is. Bounded: the products that were quoted longest ago are
- * forgotten, and then a payer has to pay the price of now.
+ * forgotten, and then a payer has to pay the price of now. What another process of the same start asked counts too.
  */
 import { LRUCache } from 'lru-cache';
+import { isRecord } from '../../formats/json.ts';
 import { atMost } from '../../kernel/at-most.ts';
+import { fellows, hear } from '../../kernel/workers/fellows.ts';
 
 interface Asked {
   readonly amount: bigint;
   readonly until: number;
 }
 
+const topic = 'x402 prices asked';
 const maxProducts = 10_000;
 /** A price that rises more often than this within the time is remembered by its latest values. */
 const maxPrices = 16;
@@ -24,6 +27,10 @@ export class QuoteMemory {
   constructor(lifeMs: number, now: () => number) {
     this.#lifeMs = lifeMs;
     this.#now = now;
+    hear(
+      topic,
+      (asked) => isRecord(asked) && this.#askedHere(String(asked.product), BigInt(String(asked.amount))),
+    );
   }
 
   remember(product: string, amount: bigint): void {
@@ -35,7 +42,13 @@ export class QuoteMemory {
   }
 
   /** Whether so little, or less, was asked for the product. */
-  wasAsked(product: string, amount: bigint): boolean {
+  async wasAsked(product: string, amount: bigint): Promise<boolean> {
+    if (this.#askedHere(product, amount)) return true;
+    const told = await fellows()?.askAll(topic, { product, amount });
+    return told?.includes(true) === true;
+  }
+
+  #askedHere(product: string, amount: bigint): boolean {
     const now = this.#now();
     return (this.#asked.get(product) ?? []).some((asked) => asked.until > now && asked.amount <= amount);
   }

@@ -50,7 +50,7 @@ export async function readSignedPayment(
   const payer = parseEthereumAddress(payment.authorization.from.toLowerCase());
   if (payer === undefined) throw new X402Unreadable('from is not an address');
   const signed: SignedPayment = { quote, network, payment, payer };
-  const refusal = refusalOf(payment, quote, rules);
+  const refusal = await refusalOf(payment, quote, rules);
   if (refusal !== undefined && !(await rules.isKnown(signed))) throw new X402Refused(refusal);
   if (!(await isSigned(payment, payer, network, rules))) {
     throw new X402SignatureInvalid('the payment is not signed by its payer');
@@ -101,14 +101,14 @@ function checkPermit(permit: PermitTerms, network: X402Network, quote: X402Quote
 }
 
 /** Why it is too little, too early or too late. */
-function refusalOf(
+async function refusalOf(
   { authorization, permit }: X402Payment,
   quote: X402Quote,
   rules: PaymentRules,
-): string | undefined {
+): Promise<string | undefined> {
   const { value, validAfter, validBefore } = authorization;
   const isPermit = permit !== undefined;
-  if (!paysQuote(value, quote, rules) || value >= 10n ** 18n) {
+  if (value >= 10n ** 18n || !(await paysQuote(value, quote, rules))) {
     return isPermit ? x402Reasons.permitAmount : x402Reasons.value;
   }
   const now = BigInt(Math.floor(rules.now() / 1000));
@@ -120,11 +120,11 @@ function refusalOf(
 }
 
 /** What was asked a moment ago is enough after a small rise since; less was never asked for. */
-function paysQuote(value: bigint, quote: X402Quote, rules: PaymentRules): boolean {
+async function paysQuote(value: bigint, quote: X402Quote, rules: PaymentRules): Promise<boolean> {
   if (value < rules.minimum) return false;
   if (value >= quote.amount) return true;
   const least = tolerated(quote.amount, rules.toleranceBasisPoints);
-  return value >= least && rules.quotes.wasAsked(quote.product, value);
+  return value >= least && (await rules.quotes.wasAsked(quote.product, value));
 }
 
 /** The least that is taken for a price that may have risen since it was asked. */

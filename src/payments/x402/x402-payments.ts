@@ -19,6 +19,7 @@ import { type PaymentRow, paymentId } from './payment-rows.ts';
 import { QuoteMemory } from './quote-memory.ts';
 import { type PaymentRules, paymentHeader, readSignedPayment, tolerated } from './read-payment.ts';
 import { Settlements } from './settlements.ts';
+import { unknownTransfers } from './unknown-transfers.ts';
 import { UpToSupport } from './up-to-support.ts';
 import type { SettleRequest, SignedPayment, X402OfferRequest, X402Payments, X402Quote } from './x402.ts';
 
@@ -160,6 +161,7 @@ export function createX402Payments(config: X402Config, deps: X402Deps): X402Paym
       return settlements.recall(rowOf(payment, request, { value, winc: winc(0n) }, now()));
     },
 
+    outside: unknownTransfers({ ...deps, chain, networks, payTo, now }),
     start: () => settlements.start(),
     reports: () => settlements.reports(),
     async stop() {

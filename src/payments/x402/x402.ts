@@ -21,6 +21,7 @@ import type { X402Network } from '../../formats/x402/networks.ts';
 import type { X402Payment } from '../../formats/x402/payment.ts';
 import type { X402Challenge, X402Offer } from '../../formats/x402/requirements.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
+import type { OutsideSource } from '../outside-records.ts';
 import type { PaymentClaim } from './claims.ts';
 import type { PurchaseState } from './purchases.ts';
 
@@ -107,6 +108,8 @@ export interface X402Payments {
   settle(payment: SignedPayment, request: SettleRequest): Promise<X402Receipt>;
   /** What `settle` answered to this payment, when it was credited for the same; moves nothing and asks nobody. */
   recall(payment: SignedPayment, request: SettleRequest): Promise<X402Receipt | undefined>;
+  /** Transfers to the service's wallet that no payment here knows of. */
+  readonly outside: OutsideSource;
   /** Begins to finish what earlier runs left. */
   start(): Promise<void>;
   stop(): Promise<void>;

@@ -14,7 +14,7 @@ export interface AdminGuard extends Guard {
 }
 
 export function createAdminGuard(host: string, token: () => string): AdminGuard {
-  const bearer = createBearerGuard(token);
+  const bearer = createBearerGuard('admin token', token);
   const own = host.toLowerCase();
   const hosts = new Set([isIPv6(own) ? `[${own}]` : own, 'localhost', '127.0.0.1', '[::1]']);
   const isOpen = host === '0.0.0.0' || host === '::';

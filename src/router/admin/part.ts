@@ -6,6 +6,7 @@
 import { Type } from 'typebox';
 import { asciiLowerCase } from '../../formats/ascii-case.ts';
 import { isTxId } from '../../formats/base64url.ts';
+import { textOf } from '../../formats/json.ts';
 import { type Actor, type AuditLog, fingerprintOf } from '../../kernel/audit-log.ts';
 import { addPageRoutes } from '../../kernel/http/page/page-routes.ts';
 import {
@@ -19,6 +20,7 @@ import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import { tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
+import { fellows, hear } from '../../kernel/workers/fellows.ts';
 import { managementError } from '../errors.ts';
 import { blockContent, type Moderation } from '../moderation/block-content.ts';
 import { readBlock, readTarget } from '../routes/moderation.ts';
@@ -54,6 +56,7 @@ export interface AdminPart extends Part {
 
 export function createAdminPart(deps: AdminDeps): AdminPart {
   const server = createAdminServer(deps);
+  hearOthers(deps);
   return {
     name: 'admin',
     get url() {
@@ -142,8 +145,8 @@ function apiRoutes(app: App, deps: AdminDeps): void {
     app.post(`/gateways/${action}`, { schema: { body: Origin } }, async (request) => {
       const gateway = deps.gateways.find(request.body.gateway);
       if (gateway === undefined) throw managementError(404, 'Gateway not found');
-      if (action === 'release') gateway.health.release();
-      else gateway.health.quarantine('operator', 'by the operator');
+      judge(deps, { action, origin: gateway.origin });
+      await fellows()?.tell(topics.judge, { action, origin: gateway.origin });
       const given = { gateway: gateway.origin };
       await deps.audit.record({ ...actor(request), action, given, result: 'done' });
       return { ok: true, state: gateway.health.state };
@@ -159,7 +162,9 @@ function apiRoutes(app: App, deps: AdminDeps): void {
   app.post('/cache/purge', { schema: { body: Type.Object({ id: Type.String() }) } }, async (request) => {
     const { id } = request.body;
     if (!isTxId(id)) throw managementError(400, 'Invalid transaction ID format');
-    const purged = await deps.content.purge(id);
+    const here = await deps.content.purge(id);
+    const elsewhere = (await fellows()?.askAll(topics.purge, id)) ?? [];
+    const purged = here || elsewhere.includes(true);
     const result = purged ? 'done' : 'no change';
     await deps.audit.record({ ...actor(request), action: 'purge', kind: 'id', value: id, result });
     return { ok: true, purged };
@@ -187,6 +192,29 @@ function apiRoutes(app: App, deps: AdminDeps): void {
     const removed = await moderation().blocklist.unblock(type, canonical, actor(request));
     return { ok: true, removed: removed !== undefined };
   });
+}
+
+/** What an operator says to one process of a start is said to all of them. */
+const topics = { judge: 'router gateway judged', purge: 'router content purged' } as const;
+
+interface Judgement {
+  readonly action: 'quarantine' | 'release';
+  readonly origin: string;
+}
+
+function judge({ gateways }: Pick<AdminDeps, 'gateways'>, { action, origin }: Judgement): void {
+  const health = gateways.find(origin)?.health;
+  if (action === 'release') health?.release();
+  else health?.quarantine('operator', 'by the operator');
+}
+
+function hearOthers(deps: AdminDeps): void {
+  hear(topics.judge, (told) => {
+    const [action, origin] = [textOf(told, 'action'), textOf(told, 'origin')];
+    if ((action === 'quarantine' || action === 'release') && origin !== undefined)
+      judge(deps, { action, origin });
+  });
+  hear(topics.purge, (id) => (typeof id === 'string' && isTxId(id) ? deps.content.purge(id) : false));
 }
 
 function hoursOf(range: string | undefined): number {

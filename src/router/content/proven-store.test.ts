@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { it, type TestContext, test } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { createLogger } from '../../kernel/log.ts';
-import { type ProvenContent, ProvenStore } from './proven-store.ts';
+import { openSqliteFile } from '../../storage/sql/open.ts';
+import { forEachEngine } from '../../storage/sql/testing.ts';
+import { type ProvenContent, ProvenStore, provenMigrations } from './proven-store.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
 const limits = { content: 3, names: 2 };
@@ -34,7 +36,8 @@ function folderFor(t: TestContext): string {
 }
 
 async function opened(folder: string, most = limits): Promise<ProvenStore> {
-  const store = new ProvenStore(folder, log, most);
+  const open = () => openSqliteFile(join(folder, 'known.db'), provenMigrations);
+  const store = new ProvenStore(open, log, most);
   await store.start();
   assert.equal(store.problem, undefined);
   return store;
@@ -102,4 +105,31 @@ test('what is kept is read back as it was', async (t) => {
     by: [],
   });
   await again.stop();
+});
+
+forEachEngine((_engine, open) => {
+  it('stays within its limits where several routers add to it', async () => {
+    const start = async () => {
+      const store = new ProvenStore(() => open(provenMigrations, 'known'), log, { content: 5, names: 5 });
+      await store.start();
+      assert.equal(store.problem, undefined);
+      return store;
+    };
+    const [one, two] = [await start(), await start()];
+    for (let at = 1; at <= 8; at += 1) {
+      one.set(`one ${at}`, known(at * 2));
+      two.set(`two ${at}`, known(at * 2 + 1));
+    }
+    await one.stop();
+    await two.stop();
+    const sql = await open(provenMigrations, 'known');
+    const rows = await sql.all('SELECT verified_at FROM known_content ORDER BY verified_at');
+    assert.deepEqual(
+      rows,
+      [13, 14, 15, 16, 17].map((verifiedAt) => ({ verified_at: verifiedAt })),
+    );
+    const later = await start();
+    assert.equal((await later.get('two 8'))?.verifiedAt, 17, 'what another proved is known');
+    await later.stop();
+  });
 });

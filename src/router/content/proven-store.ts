@@ -1,19 +1,18 @@
 /**
- * What was proven once: which bytes an id stands for. Kept on disk, since it stays true for ever; content that
+ * What was proven once: which bytes an id stands for. Kept in a database, since it stays true for ever; content that
  * left the cache is then checked against it without asking anybody. Names are kept beside it, so that a router
  * that starts while nobody can be asked still knows them.
  *
  * Both tables are bounded: else requests for ever new content would fill the disk. The rows that were proven
- * longest ago leave in the transaction that brings new ones.
+ * longest ago leave in the transaction that brings new ones. How many there are is kept beside them, since several
+ * processes may add to them.
  */
-import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../kernel/at-most.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import { assignments, type Columns, insertion } from '../../storage/sql/columns.ts';
-import { openSqliteFile } from '../../storage/sql/open.ts';
 import type { Migration, Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { KeptName, NameKeeper } from '../names/resolver.ts';
 
@@ -32,7 +31,7 @@ export interface ProvenContent {
   readonly verifiedAt: number;
 }
 
-const migrations: readonly Migration[] = [
+export const provenMigrations: readonly Migration[] = [
   {
     id: 'router-known-001',
     up: `
@@ -58,6 +57,14 @@ CREATE TABLE known_names (
 `,
   },
   { id: 'router-known-002-age-of-names', up: 'CREATE INDEX known_names_age ON known_names (resolved_at);' },
+  {
+    id: 'router-known-003-counts',
+    up: `
+CREATE TABLE known_counts (
+  table_name TEXT PRIMARY KEY,
+  row_count BIGINT NOT NULL
+);`,
+  },
 ];
 
 interface ContentRow extends Columns {
@@ -98,6 +105,9 @@ interface Write {
   readonly row: Columns | undefined;
 }
 
+const byKey = ({ key: one }: Write, { key: other }: Write): number =>
+  one < other ? -1 : Number(one > other);
+
 /** Rows that are kept at most. */
 export interface ProvenLimits {
   readonly content: number;
@@ -113,20 +123,18 @@ const trimStep = 10_000;
 
 export class ProvenStore implements NameKeeper, Part {
   readonly name = 'proven content';
-  readonly #folder: string;
+  readonly #open: () => Promise<Sql>;
   readonly #log: Logger;
   readonly #known = new LRUCache<string, ProvenContent>(atMost(maxInMemory));
   readonly #limits: ReadonlyMap<Table, number>;
-  /** Rows of each table. */
-  #rows: ReadonlyMap<Table, number> = new Map();
   #sql: Sql | undefined;
   #waiting: Write[] = [];
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
   problem: string | undefined;
 
-  constructor(folder: string, log: Logger, limits: ProvenLimits = defaultLimits) {
-    this.#folder = folder;
+  constructor(open: () => Promise<Sql>, log: Logger, limits: ProvenLimits = defaultLimits) {
+    this.#open = open;
     this.#log = log;
     this.#limits = new Map([
       [contentTable, limits.content],
@@ -134,14 +142,12 @@ export class ProvenStore implements NameKeeper, Part {
     ]);
   }
 
-  /** Without the file the router works on; it only forgets with the process. */
+  /** Without the database the router works on; it only forgets with the process. */
   async start(): Promise<void> {
     try {
-      const sql = await openSqliteFile(join(this.#folder, 'known.db'), migrations);
+      const sql = await this.#open();
       this.#sql = sql;
-      const rows = new Map<Table, number>();
-      for (const [table, limit] of this.#limits) rows.set(table, await trimAtStart(sql, table, limit));
-      this.#rows = rows;
+      for (const [table, limit] of this.#limits) await trimAtStart(sql, table, limit);
     } catch (error) {
       this.#failed(error);
     }
@@ -249,7 +255,7 @@ export class ProvenStore implements NameKeeper, Part {
     if (sql === undefined || writes.length === 0) return;
     this.#writing = this.#writing.then(async () => {
       try {
-        this.#rows = await sql.transaction((tx) => this.#apply(tx, writes));
+        await sql.transaction((tx) => this.#apply(tx, writes));
         this.problem = undefined;
       } catch (error) {
         this.#failed(error);
@@ -257,11 +263,11 @@ export class ProvenStore implements NameKeeper, Part {
     });
   }
 
-  /** Answers how many rows each table has then. */
-  async #apply(tx: SqlExecutor, writes: readonly Write[]): Promise<ReadonlyMap<Table, number>> {
-    const rows = new Map(this.#rows);
-    const add = (table: Table, difference: number) => rows.set(table, (rows.get(table) ?? 0) + difference);
-    for (const { table, key, row } of writes) {
+  async #apply(tx: SqlExecutor, writes: readonly Write[]): Promise<void> {
+    const added = new Map<Table, number>();
+    const add = (table: Table, difference: number) => added.set(table, (added.get(table) ?? 0) + difference);
+    // Always in one order, so that two processes never wait for each other.
+    for (const { table, key, row } of writes.toSorted(byKey)) {
       const { name, key: column } = table;
       if (row === undefined) {
         add(table, -(await tx.run(`DELETE FROM ${name} WHERE ${column} = ?`, key)));
@@ -270,16 +276,17 @@ export class ProvenStore implements NameKeeper, Part {
       const whole = { [column]: key, ...row };
       const insert = `INSERT INTO ${name} ${insertion(whole)} ON CONFLICT (${column}) DO NOTHING`;
       // It says whether the row is new, so that rows are counted without looking.
-      const added = await tx.run(insert, ...Object.values(whole));
+      const inserted = await tx.run(insert, ...Object.values(whole));
       const update = `UPDATE ${name} SET ${assignments(row)} WHERE ${column} = ?`;
-      if (added === 0) await tx.run(update, ...Object.values(row), key);
-      else add(table, added);
+      if (inserted === 0) await tx.run(update, ...Object.values(row), key);
+      else add(table, inserted);
     }
     for (const [table, limit] of this.#limits) {
-      const excess = (rows.get(table) ?? 0) - limit;
-      if (excess > 0) add(table, -(await tx.run(trim(table), excess)));
+      const difference = added.get(table) ?? 0;
+      if (difference === 0) continue;
+      const excess = (await changeCount(tx, table, difference)) - limit;
+      if (excess > 0) await changeCount(tx, table, -(await tx.run(trim(table), excess)));
     }
-    return rows;
   }
 
   #failed(error: unknown): void {
@@ -290,13 +297,28 @@ export class ProvenStore implements NameKeeper, Part {
   }
 }
 
-/** A file may hold more than today's limit. Answers how many rows are left. */
-async function trimAtStart(sql: Sql, table: Table, limit: number): Promise<number> {
+/** Answers how many rows there are then. */
+async function changeCount(tx: SqlExecutor, { name }: Table, difference: number): Promise<number> {
+  const row = await tx.get<{ row_count: number }>(
+    'UPDATE known_counts SET row_count = row_count + ? WHERE table_name = ? RETURNING row_count',
+    difference,
+    name,
+  );
+  return row?.row_count ?? 0;
+}
+
+/** A database may hold more than today's limit, and an earlier release did not count. */
+async function trimAtStart(sql: Sql, table: Table, limit: number): Promise<void> {
   let rows = Number(
     (await sql.get<{ rows: number }>(`SELECT COUNT(*) AS rows FROM ${table.name}`))?.rows ?? 0,
   );
   while (rows > limit) rows -= await sql.run(trim(table), Math.min(trimStep, rows - limit));
-  return rows;
+  await sql.run(
+    `INSERT INTO known_counts (table_name, row_count) VALUES (?, ?)
+     ON CONFLICT (table_name) DO UPDATE SET row_count = excluded.row_count`,
+    table.name,
+    rows,
+  );
 }
 
 function methodOf(text: string): Method {

@@ -1,16 +1,25 @@
 /**
  * What may not be served. Asked at every hop of a request (name, what it points at, manifest, file in it), so it
- * answers from memory. Changes are written to the file before they count; the file may also be
- * changed by hand or replaced, and a bad one changes nothing.
+ * answers from memory. The list is in the router's database, and holds in every process that shares it: a change is
+ * stored before it counts, processes of one start hear of it at once, others within a second. While the database cannot
+ * be read the list stays as it was.
+ *
+ * A file in the data folder shows the list. It may be changed by hand or replaced, which counts as changes of the list;
+ * a bad one changes nothing.
  */
+import { hash } from 'node:crypto';
 import { mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BlockSet } from '../../delivery/moderation/block-set.ts';
 import type { Actor, AuditLog } from '../../kernel/audit-log.ts';
+import { createJob, type Job } from '../../kernel/background/job.ts';
 import { hasCode, messageOf, StartupError } from '../../kernel/errors.ts';
 import { writeFileDurably } from '../../kernel/files.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
+import { fellows, hear } from '../../kernel/workers/fellows.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { BlockStore, keyOf, type StoredList } from './block-store.ts';
 import {
   type BlockEntry,
   type BlockType,
@@ -22,57 +31,84 @@ import {
 import { watchFile } from './watch-file.ts';
 
 const fileLimit = 64 * 1024 * 1024;
-/** Of a file with more changes than this the audit log has the number, and the file itself the rest. */
+/** Of a file with more changes than this the audit log has the number, and the list itself the rest. */
 const maxReloadLines = 1_000;
 /** What was changed by hand, on the disk. */
 const byHand: Actor = { who: 'file', via: 'file' };
+const pollMs = 1_000;
+const topic = 'router blocklist';
+
+export interface BlocklistOptions {
+  readonly path: string;
+  /** Names the data folder that the file is in, for as long as there is one. */
+  readonly folder: string;
+  readonly sql: Sql;
+  readonly audit: AuditLog;
+  readonly log: Logger;
+}
 
 export class Blocklist extends BlockSet implements Part {
   readonly name = 'moderation';
   readonly path: string;
-  readonly #audit: AuditLog;
-  readonly #log: Logger;
+  readonly jobs: readonly Job[];
+  readonly #options: BlocklistOptions;
+  /** The file among those of all folders. */
+  readonly #file: string;
+  readonly #store: BlockStore;
   #entries = new Map<string, BlockEntry>();
-  #lastUpdated: string | null = null;
-  #text = '';
+  #list: Pick<StoredList, 'version' | 'updatedAt'> = { version: -1, updatedAt: '' };
   #changes: Promise<unknown> = Promise.resolve();
+  /** The list was changed here, and the others have not heard of it. */
+  #untold = false;
   #unwatch: (() => void) | undefined;
+  #unhear: (() => void) | undefined;
   /** Why the file is not what is enforced. */
   problem: string | undefined;
+  /** Why it is not known whether others changed the list. */
+  #unread: string | undefined;
   failedReloads = 0;
+  /** Called with ids that another process, or a hand, has blocked. */
+  onOthers: (ids: readonly string[]) => void = () => {};
 
-  constructor(path: string, audit: AuditLog, log: Logger) {
+  constructor(options: BlocklistOptions) {
     super();
-    this.path = path;
-    this.#audit = audit;
-    this.#log = log;
+    this.#options = options;
+    this.path = options.path;
+    this.#store = new BlockStore(options.sql);
+    this.#file = `${options.folder} ${options.path}`;
+    const { log } = options;
+    this.jobs = [createJob({ name: 'read the blocklist', everyMs: pollMs, log, run: () => this.#poll() })];
   }
 
   /** A list that cannot be read at start is fatal: serving what should be blocked is worse than not serving. */
   async start(): Promise<void> {
     try {
       await mkdir(dirname(this.path), { recursive: true });
+      this.#adopt(await this.#store.load());
       const text = await this.#readFile();
-      if (text === undefined) await this.#store([]);
-      else this.#adopt(parseBlocklist(text), text);
+      if (text !== undefined) await this.#follow(text, byHand);
+      await this.#show();
     } catch (error) {
       throw new StartupError(`MODERATION_BLOCKLIST_PATH ${this.path}: ${messageOf(error)}`, {
         cause: error,
       });
     }
     this.#unwatch = watchFile(this.path, () => void this.reload(byHand).catch(() => {}));
+    this.#unhear = hear(topic, () => this.#poll());
   }
 
   async stop(): Promise<void> {
     this.#unwatch?.();
+    this.#unhear?.();
+    await this.#changes;
   }
 
   problems(): readonly string[] {
-    return this.problem === undefined ? [] : [`blocklist: ${this.problem}`];
+    return [this.problem, this.#unread].flatMap((one) => (one === undefined ? [] : [`blocklist: ${one}`]));
   }
 
   find(type: BlockType, value: string): BlockEntry | undefined {
-    return this.#entries.get(keyOf(type, value));
+    return this.#entries.get(keyOf({ type, value }));
   }
 
   entries(type?: BlockType): BlockEntry[] {
@@ -85,7 +121,7 @@ export class Blocklist extends BlockSet implements Part {
       arnsCount: this.names.size,
       /** Ids that are blocked by themselves or through a name. */
       txIdCount: this.ids.size,
-      lastUpdated: this.#lastUpdated,
+      lastUpdated: this.#list.updatedAt === '' ? null : this.#list.updatedAt,
       filePath: this.path,
     };
   }
@@ -94,23 +130,11 @@ export class Blocklist extends BlockSet implements Part {
   block(entry: BlockEntry, actor: Actor): Promise<boolean> {
     return this.#change(async () => {
       await this.#followFile();
-      const key = keyOf(entry.type, entry.value);
-      const known = this.#entries.get(key);
-      // What a name shows is found out after it was blocked, and is one change with it.
-      const isLater =
-        known !== undefined && known.resolvedTxId === undefined && entry.resolvedTxId !== undefined;
-      if (known !== undefined && !isLater) {
-        await this.#record(actor, 'block', entry, 'no change');
-        return false;
-      }
-      const { resolvedTxId } = entry;
-      const next = isLater && resolvedTxId !== undefined ? { ...known, resolvedTxId } : entry;
-      await this.#store([...new Map(this.#entries).set(key, next).values()]).catch(async (error: unknown) => {
-        await this.#record(actor, 'block', entry, `failed: ${messageOf(error)}`);
-        throw error;
-      });
-      if (!isLater) await this.#record(actor, 'block', entry, 'done');
-      return true;
+      const done = await this.#store.block(entry).catch(this.#recordFailure(actor, 'block', entry));
+      if (done !== 'completed')
+        await this.#record(actor, 'block', entry, done === 'added' ? 'done' : 'no change');
+      if (done !== 'known') await this.#changed();
+      return done !== 'known';
     });
   }
 
@@ -118,19 +142,11 @@ export class Blocklist extends BlockSet implements Part {
   unblock(type: BlockType, value: string, actor: Actor): Promise<BlockEntry | undefined> {
     return this.#change(async () => {
       await this.#followFile();
-      const key = keyOf(type, value);
-      const entry = this.#entries.get(key);
-      if (entry === undefined) {
-        await this.#record(actor, 'unblock', { type, value }, 'no change');
-        return undefined;
-      }
-      const next = new Map(this.#entries);
-      next.delete(key);
-      await this.#store([...next.values()]).catch(async (error: unknown) => {
-        await this.#record(actor, 'unblock', { type, value }, `failed: ${messageOf(error)}`);
-        throw error;
-      });
-      await this.#record(actor, 'unblock', { type, value }, 'done');
+      const entry = await this.#store
+        .unblock(type, value)
+        .catch(this.#recordFailure(actor, 'unblock', { type, value }));
+      await this.#record(actor, 'unblock', { type, value }, entry === undefined ? 'no change' : 'done');
+      if (entry !== undefined) await this.#changed();
       return entry;
     });
   }
@@ -143,17 +159,10 @@ export class Blocklist extends BlockSet implements Part {
   }
 
   /** Keeps with its entries where an id lies. */
-  place(id: string, { root, start, end }: EntryPlace): Promise<void> {
+  place(id: string, place: EntryPlace): Promise<void> {
     return this.#change(async () => {
       await this.#followFile();
-      const entries = [...this.#entries.values()];
-      if (!entries.some((entry) => idOf(entry) === id && entry.place === undefined)) return;
-      this.places.add({ id, root, start, end });
-      // A file that somebody is about to mend is theirs until it is whole again.
-      if ((await this.#readFile().catch(() => undefined)) !== this.#text) return;
-      await this.#store(
-        entries.map((entry) => (idOf(entry) === id ? { ...entry, place: { root, start, end } } : entry)),
-      );
+      if (await this.#store.place(id, place)) await this.#changed('unless it is being mended');
     });
   }
 
@@ -163,52 +172,105 @@ export class Blocklist extends BlockSet implements Part {
       try {
         const text = await this.#readFile();
         if (text === undefined) throw new Error('the file is gone');
-        const isNew = text !== this.#text;
-        if (isNew) await this.#adoptFile(text, actor);
+        await this.#follow(text, actor);
         this.problem = undefined;
       } catch (error) {
         if (this.problem === undefined) {
-          await this.#audit.record({ ...actor, action: 'reload', result: `failed: ${messageOf(error)}` });
+          await this.#options.audit.record({
+            ...actor,
+            action: 'reload',
+            result: `failed: ${messageOf(error)}`,
+          });
         }
         this.problem = messageOf(error);
         this.failedReloads += 1;
-        this.#log.error({ err: error }, 'the blocklist cannot be read: the last good one stays in force');
+        this.#options.log.error(
+          { err: error },
+          'the blocklist cannot be read: the last good one stays in force',
+        );
         throw error;
       }
     });
   }
 
-  /** One change at a time, each whole. */
-  #change<T>(work: () => Promise<T>): Promise<T> {
+  /** One change at a time, each whole; then the others hear of it. */
+  async #change<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#inTurn(work);
+    } finally {
+      // After its turn: two that tell each other at the same time must not wait for one another.
+      if (this.#untold) {
+        this.#untold = false;
+        await fellows()?.tell(topic, this.#list.version);
+      }
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#changes.then(work);
     this.#changes = done.catch(() => {});
     return done;
+  }
+
+  /** Reads the list where another process changed it. */
+  async #poll(): Promise<void> {
+    try {
+      const isNew = (await this.#store.version()) !== this.#list.version;
+      this.#unread = undefined;
+      if (isNew) await this.#inTurn(() => this.#learn());
+    } catch (error) {
+      this.#unread = `the database does not answer: ${messageOf(error)}`;
+      throw error;
+    }
+  }
+
+  async #learn(): Promise<void> {
+    const before = this.ids;
+    this.#adopt(await this.#store.load());
+    const fresh = [...this.ids].filter((id) => !before.has(id));
+    if (fresh.length > 0) this.onOthers(fresh);
+    await this.#show('unless it is being mended');
+  }
+
+  /** After a change of our own: it counts here, then the file shows it. */
+  async #changed(file: 'anyway' | 'unless it is being mended' = 'anyway'): Promise<void> {
+    this.#adopt(await this.#store.load());
+    this.#untold = true;
+    await this.#show(file);
   }
 
   /** What was just written by hand is part of what is written next; a file that is wrong is not. */
   async #followFile(): Promise<void> {
     try {
       const text = await this.#readFile();
-      if (text === undefined || text === this.#text) return;
-      await this.#adoptFile(text, byHand);
+      if (text !== undefined) await this.#follow(text, byHand);
     } catch (error) {
-      this.#log.warn({ err: error }, 'a blocklist that cannot be read is replaced by the one in force');
+      this.#options.log.warn(
+        { err: error },
+        'a blocklist that cannot be read is replaced by the one in force',
+      );
     }
   }
 
-  /** A file that another hand wrote; each entry that came or went is a line of the audit log. */
-  async #adoptFile(text: string, actor: Actor): Promise<void> {
-    const before = this.#entries;
-    this.#adopt(parseBlocklist(text), text);
-    const after = this.#entries;
-    const came = [...after].filter(([key]) => !before.has(key)).map(([, entry]) => entry);
-    const went = [...before].filter(([key]) => !after.has(key)).map(([, entry]) => entry);
-    const given = { entries: after.size, blocked: came.length, unblocked: went.length };
-    await this.#audit.record({ ...actor, action: 'reload', given, result: 'done' });
+  /** A text that another hand wrote; each entry that came or went is a line of the audit log. */
+  async #follow(text: string, actor: Actor): Promise<void> {
+    const digest = digestOf(text);
+    const state = await this.#store.fileState(this.#file, digest);
+    if (state.kind === 'known') return;
+    if (state.kind === 'overtaken') return await this.#show();
+    const change = await this.#store.adopt(this.#file, digest, parseBlocklist(text));
+    const before = this.ids;
+    this.#adopt(await this.#store.load());
+    this.problem = undefined;
+    if (change === undefined) return;
+    const { came, went } = change;
+    const given = { entries: this.#entries.size, blocked: came.length, unblocked: went.length };
+    await this.#options.audit.record({ ...actor, action: 'reload', given, result: 'done' });
     for (const entry of came.slice(0, maxReloadLines)) await this.#record(actor, 'block', entry, 'done');
-    for (const { type, value } of went.slice(0, maxReloadLines)) {
-      await this.#record(actor, 'unblock', { type, value }, 'done');
-    }
+    for (const entry of went.slice(0, maxReloadLines)) await this.#record(actor, 'unblock', entry, 'done');
+    const fresh = [...this.ids].filter((id) => !before.has(id));
+    if (fresh.length > 0) this.onOthers(fresh);
+    if (came.length + went.length > 0) this.#untold = true;
   }
 
   async #readFile(): Promise<string | undefined> {
@@ -220,14 +282,26 @@ export class Blocklist extends BlockSet implements Part {
     return await readFile(this.path, 'utf8');
   }
 
-  async #store(entries: readonly BlockEntry[]): Promise<void> {
-    const text = blocklistText(entries, new Date().toISOString());
+  /** Writes the list to the file, unless it shows it. One that somebody is about to mend is theirs until it is whole. */
+  async #show(file: 'anyway' | 'unless it is being mended' = 'anyway'): Promise<void> {
+    const entries = [...this.#entries.values()];
+    const text = blocklistText(entries, this.#list.updatedAt || new Date(0).toISOString());
+    const present = await this.#readFile().catch(() => undefined);
+    if (present === text) return;
+    const state =
+      present === undefined ? undefined : await this.#store.fileState(this.#file, digestOf(present));
+    // By hand, and the same entries.
+    if (state?.kind === 'known' && sameEntries(present, entries)) return;
+    if (file !== 'anyway' && state?.kind !== 'known' && state?.kind !== 'overtaken') return;
+    const digest = digestOf(text);
+    if (!(await this.#store.willWrite(this.#file, digest, this.#list.version))) return;
     await writeFileDurably(this.path, text, 0o600);
-    this.#adopt(entries, text);
+    await this.#store.written(this.#file, digest);
+    this.problem = undefined;
   }
 
-  #adopt(entries: readonly BlockEntry[], text: string): void {
-    this.#entries = new Map(entries.map((entry) => [keyOf(entry.type, entry.value), entry]));
+  #adopt({ version, updatedAt, entries }: StoredList): void {
+    this.#entries = new Map(entries.map((entry) => [keyOf(entry), entry]));
     this.replace({
       ids: entries.flatMap((entry) => idOf(entry) ?? []),
       hashes: [],
@@ -239,9 +313,18 @@ export class Blocklist extends BlockSet implements Part {
         return id === undefined || entry.place === undefined ? [] : { ...entry.place, id };
       }),
     );
-    this.#lastUpdated = new Date().toISOString();
-    this.#text = text;
-    this.problem = undefined;
+    this.#list = { version, updatedAt };
+  }
+
+  #recordFailure(
+    actor: Actor,
+    action: 'block' | 'unblock',
+    entry: Partial<BlockEntry> & Pick<BlockEntry, 'type' | 'value'>,
+  ): (error: unknown) => Promise<never> {
+    return async (error) => {
+      await this.#record(actor, action, entry, `failed: ${messageOf(error)}`);
+      throw error;
+    };
   }
 
   async #record(
@@ -251,10 +334,30 @@ export class Blocklist extends BlockSet implements Part {
     result: string,
   ): Promise<void> {
     const kind = type === 'arns' ? 'name' : 'id';
-    await this.#audit.record({ ...actor, action, kind, value, source: blockedBy, notes: reason, result });
+    await this.#options.audit.record({
+      ...actor,
+      action,
+      kind,
+      value,
+      source: blockedBy,
+      notes: reason,
+      result,
+    });
   }
 }
 
-function keyOf(type: BlockType, value: string): string {
-  return `${type}/${value}`;
+const digestOf = (text: string): string => hash('sha256', text, 'base64url');
+
+/** What an entry does; the rest of it is for people. */
+const effectOf = ({ type, value, resolvedTxId, place }: BlockEntry): string =>
+  JSON.stringify([type, value, resolvedTxId, place?.root, place?.start, place?.end]);
+
+function sameEntries(text: string | undefined, entries: readonly BlockEntry[]): boolean {
+  if (text === undefined) return false;
+  try {
+    const shown = new Set(parseBlocklist(text).map(effectOf));
+    return shown.size === entries.length && entries.every((entry) => shown.has(effectOf(entry)));
+  } catch {
+    return false;
+  }
 }

@@ -4,6 +4,7 @@
  * name points nowhere is remembered briefly.
  */
 import { LRUCache } from 'lru-cache';
+import type { NameChange } from '../../delivery/name-changes.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { atMost } from '../../kernel/at-most.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -34,13 +35,6 @@ export interface NameResolverOptions {
   readonly now?: () => number;
   /** Keeps names between restarts. */
   readonly keep?: NameKeeper;
-}
-
-/** What somebody changed on the chain: where a name or one of its undernames (`@` is the name's own) points. */
-export interface NameChange {
-  readonly name: string;
-  /** Undefined: all of them. */
-  readonly undername?: string | undefined;
 }
 
 export interface NameKeeper {

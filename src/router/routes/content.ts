@@ -8,8 +8,9 @@ import { clientAddress } from '../../kernel/http/client-network.ts';
 import { namesOneHost } from '../../kernel/http/one-host.ts';
 import { greet } from '../../kernel/http/page/greeting.ts';
 import { pagePolicy } from '../../kernel/http/page/page.ts';
-import { RateLimit } from '../../kernel/http/rate-limit.ts';
+import type { RateAnswer } from '../../kernel/http/rate-limit.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { SharedRate } from '../../kernel/http/shared-rate.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Serve } from '../content/serve.ts';
@@ -41,11 +42,18 @@ export interface ContentRoutesDeps {
 }
 
 /** Answers the check that counts a request of whoever asks for anything that is passed on. */
-export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Request, reply: Reply) => void {
+export function contentRoutes(
+  app: App,
+  deps: ContentRoutesDeps,
+): (request: Request, reply: Reply) => void | Promise<void> {
   const { config, baseDomain, metrics, serve, chain, log } = deps;
   const parseHost = hostParser({ baseDomain, allowUnknownHosts: config.ALLOW_UNKNOWN_HOSTS });
   const limit = config.RATE_LIMIT_ENABLED
-    ? new RateLimit(config.RATE_LIMIT_MAX_REQUESTS, config.RATE_LIMIT_WINDOW_MS)
+    ? new SharedRate({
+        name: 'router requests',
+        limit: config.RATE_LIMIT_MAX_REQUESTS,
+        windowMs: config.RATE_LIMIT_WINDOW_MS,
+      })
     : undefined;
   const timings = deps.registry.requests.route('content');
   // Below the router's own prefixes there is no content, whatever is at the root.
@@ -55,7 +63,7 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
     'i',
   );
   let inFlight = 0;
-  metrics.gauge('router_http_in_flight', 'Content requests in flight', () => inFlight);
+  metrics.shareGauge('router_http_in_flight', 'Content requests in flight', () => inFlight);
 
   app.addHook('onRequest', (request, reply, done) => {
     if (!namesOneHost(request.raw)) {
@@ -97,9 +105,7 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
     handler: (_request, reply) => reply,
   });
 
-  return (request, reply) => {
-    if (limit !== undefined) countRequest(limit, request, reply);
-  };
+  return (request, reply) => (limit === undefined ? undefined : countRequest(limit, request, reply));
 
   /** `done` is for what could not be answered. */
   function answer(request: Request, reply: Reply, host: Host, done: (error?: Error) => void): void {
@@ -108,7 +114,21 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
         reply.code(204).header('allow', 'GET, HEAD, OPTIONS').send();
         return;
       }
-      admit(request, reply, host);
+      const counting = admit(request, reply, host);
+      if (counting === undefined) answerAdmitted(request, reply, host, done);
+      else {
+        counting.then(
+          () => answerAdmitted(request, reply, host, done),
+          (error: unknown) => done(asError(error)),
+        );
+      }
+    } catch (error) {
+      done(asError(error));
+    }
+  }
+
+  function answerAdmitted(request: Request, reply: Reply, host: Host, done: (error?: Error) => void): void {
+    try {
       if (serve.serveReady(request, reply)) return;
       enter(reply);
     } catch (error) {
@@ -123,15 +143,15 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
     });
   }
 
-  /** Throws where the request is refused whatever it asks for. */
-  function admit(request: Request, reply: Reply, host: Host): void {
+  /** Throws, or rejects, where the request is refused whatever it asks for. */
+  function admit(request: Request, reply: Reply, host: Host): Promise<void> | undefined {
     if (deps.isDraining()) throw shuttingDown();
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       const other = host.kind === 'root' ? app.methods.allowed(request, { named: true }) : [];
       throw methodNotAllowed(app.methods.allowHeader(request, ['GET', 'HEAD', ...other]));
     }
     if (host.kind === 'root' && ownPaths.test(request.url)) throw notFound(pathOf(request.url));
-    if (limit !== undefined) countRequest(limit, request, reply);
+    return limit === undefined ? undefined : countRequest(limit, request, reply);
   }
 
   /** What takes time is counted while it does, and refused where there is too much of it. */
@@ -158,10 +178,14 @@ export function contentRoutes(app: App, deps: ContentRoutesDeps): (request: Requ
     } else if (own !== undefined) throw notFound(pathOf(request.url));
   }
 
-  function countRequest(rate: RateLimit, request: Request, reply: Reply): void {
-    const { allowed, remaining, resetSeconds } = rate.take(
-      clientAddress(request, config.TRUSTED_PROXY_COUNT),
-    );
+  function countRequest(rate: SharedRate, request: Request, reply: Reply): Promise<void> | undefined {
+    const answer = rate.take(clientAddress(request, config.TRUSTED_PROXY_COUNT));
+    if (answer instanceof Promise) return answer.then((later) => obey(rate, later, reply));
+    obey(rate, answer, reply);
+    return undefined;
+  }
+
+  function obey(rate: SharedRate, { allowed, remaining, resetSeconds }: RateAnswer, reply: Reply): void {
     reply
       .header('x-ratelimit-limit', String(rate.limit))
       .header('x-ratelimit-remaining', String(remaining))

@@ -28,7 +28,7 @@ export function moderationRoutes(app: App, moderation: Moderation | undefined, p
     return;
   }
   const { blocklist, all, token } = moderation;
-  const bearer = createBearerGuard(() => token);
+  const bearer = createBearerGuard('moderation token', () => token);
   const addressOf = (request: Request): string => clientAddress(request, proxyCount);
   const who = fingerprintOf(token);
   const actor = (request: Request): Actor => ({ who, via: 'api', from: addressOf(request) });
@@ -42,19 +42,20 @@ export function moderationRoutes(app: App, moderation: Moderation | undefined, p
         reply.header('cache-control', 'no-store');
       },
     },
-    (request, reply) => {
+    async (request, reply) => {
       const { type, value, canonical } = readTarget(request.params.type, request.params.value);
       const blocked = type === 'arns' ? all.blocksName(canonical) : all.blocksId(canonical);
       // Why and by whom is for those who may read the list.
-      const entry = bearer.holds(request, addressOf(request)) ? blocklist.find(type, canonical) : undefined;
+      const isOperator = await bearer.holds(request, addressOf(request));
+      const entry = isOperator ? blocklist.find(type, canonical) : undefined;
       return reply.send({ type, value, blocked, ...(entry === undefined ? {} : { entry }) });
     },
   );
 
   const guard: Guard = {
-    check(request, reply) {
+    async check(request, reply) {
       reply.header('cache-control', 'no-store');
-      bearer.require(request, addressOf(request));
+      await bearer.require(request, addressOf(request));
     },
     noSuchRoute: (request) => notFound(pathOf(request.url)),
   };

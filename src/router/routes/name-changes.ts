@@ -1,9 +1,9 @@
 /** `names/changed`: the operator's name service says what it changed. It needs the moderation token (interface §5). */
 import { Type } from 'typebox';
+import type { NameChanges } from '../../delivery/name-changes.ts';
 import { clientAddress } from '../../kernel/http/client-network.ts';
 import { type App, type Guard, mountGuarded } from '../../kernel/http/server.ts';
 import { notFound, pathOf } from '../errors.ts';
-import type { NameResolver } from '../names/resolver.ts';
 import { createBearerGuard } from '../request/bearer.ts';
 
 const bodyLimit = 16 * 1024;
@@ -15,15 +15,15 @@ const Change = Type.Object({
 
 export function nameChangesRoute(
   app: App,
-  names: Pick<NameResolver, 'changed'>,
+  names: Pick<NameChanges, 'tell'>,
   token: string,
   proxyCount: number,
 ): void {
-  const bearer = createBearerGuard(() => token);
+  const bearer = createBearerGuard('name changes', () => token);
   const guard: Guard = {
-    check(request, reply) {
+    async check(request, reply) {
       reply.header('cache-control', 'no-store');
-      bearer.require(request, clientAddress(request, proxyCount));
+      await bearer.require(request, clientAddress(request, proxyCount));
     },
     noSuchRoute: (request) => notFound(pathOf(request.url)),
   };
@@ -39,8 +39,8 @@ export function nameChangesRoute(
         config: { invalid: { error: `A list of at most ${maxChanges} {name, undername?} is needed` } },
         bodyLimit,
       },
-      (request, reply) => {
-        for (const change of request.body) names.changed(change);
+      async (request, reply) => {
+        await names.tell(request.body);
         return reply.send({ success: true });
       },
     );

@@ -22,9 +22,11 @@ const columnOf = (count: string): string => count.replace(/[A-Z]/g, (letter) => 
 const named = counts.map((count) => `${columnOf(count)} AS "${count}"`).join(', ');
 const read = `SELECT gateway, hour_bucket AS "hourBucket", latency_buckets AS latency, ${named} FROM gateway_hourly_stats`;
 const figureColumns = ['latency_buckets', ...counts.map(columnOf)];
-const upsert = `INSERT INTO gateway_hourly_stats (gateway, hour_bucket, ${figureColumns.join(', ')})
-VALUES (?, ?, ${figureColumns.map(() => '?').join(', ')}) ON CONFLICT (gateway, hour_bucket)
-DO UPDATE SET ${figureColumns.map((column) => `${column} = excluded.${column}`).join(', ')}`;
+/** A row of nothing, where there is none yet: whoever adds to it holds it. */
+const begin = `INSERT INTO gateway_hourly_stats (gateway, hour_bucket, ${figureColumns.join(', ')})
+VALUES (?, ?, '{}'${', 0'.repeat(counts.length)}) ON CONFLICT (gateway, hour_bucket) DO NOTHING`;
+const update = `UPDATE gateway_hourly_stats SET ${figureColumns.map((column) => `${column} = ?`).join(', ')}
+WHERE gateway = ? AND hour_bucket = ?`;
 
 export class TelemetryStore {
   readonly #sql: Sql;
@@ -36,17 +38,19 @@ export class TelemetryStore {
   /** Adds the hours to what is kept, and the events beside them, in one transaction. */
   async add(hours: readonly KeptHour[], events: readonly SampledEvent[]): Promise<void> {
     await this.#sql.transaction(async (tx) => {
-      for (const { gateway, hourBucket, figures } of hours) {
+      // Always in one order, so that two processes never wait for each other.
+      for (const { gateway, hourBucket, figures } of hours.toSorted(byKey)) {
         const sum = emptyHour();
         addHour(sum, figures);
+        await tx.run(begin, gateway, hourBucket);
         const row = await tx.get<HourRow>(
-          `${read} WHERE gateway = ? AND hour_bucket = ?`,
+          `${read} WHERE gateway = ? AND hour_bucket = ? ${tx.forUpdate}`,
           gateway,
           hourBucket,
         );
         if (row !== undefined) addHour(sum, keptHour(row).figures);
         const buckets = JSON.stringify(bucketsToObject(sum.latency));
-        await tx.run(upsert, gateway, hourBucket, buckets, ...counts.map((count) => sum[count]));
+        await tx.run(update, buckets, ...counts.map((count) => sum[count]), gateway, hourBucket);
       }
       for (const event of events) {
         const { at: timestamp, gateway, role, outcome, weight } = event;
@@ -85,6 +89,11 @@ export class TelemetryStore {
     await this.#sql.close();
   }
 }
+
+const keyOf = ({ gateway, hourBucket }: KeptHour): string => `${gateway} ${hourBucket}`;
+
+const byKey = (one: KeptHour, other: KeptHour): number =>
+  Number(keyOf(one) > keyOf(other)) - Number(keyOf(one) < keyOf(other));
 
 function keptHour({ gateway, hourBucket, latency, ...figures }: HourRow): KeptHour {
   return { gateway, hourBucket, figures: { ...figures, latency: bucketsFromText(latency) } };

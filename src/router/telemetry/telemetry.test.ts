@@ -18,7 +18,7 @@ async function open(t: TestContext, options: Partial<TelemetryOptions> = {}) {
   const path = join(folder, 'telemetry.db');
   const random = seededRandom(3);
   const telemetry = new Telemetry({
-    path,
+    open: () => openSqliteFile(path, telemetryMigrations),
     sampleSuccess: 0.1,
     sampleErrors: 1,
     retentionDays: 30,
@@ -80,7 +80,7 @@ test('figures older than the retention are removed at start', async (t) => {
   telemetry.attempt(attempt('success'));
   await telemetry.flush();
   const later = new Telemetry({
-    path,
+    open: () => openSqliteFile(path, telemetryMigrations),
     sampleSuccess: 0,
     sampleErrors: 0,
     retentionDays: 1,

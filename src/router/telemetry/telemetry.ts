@@ -7,14 +7,13 @@ import type { Config } from '../../config/config.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
-import { openSqliteFile } from '../../storage/sql/open.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import type { Attempt } from '../gateways/gateway.ts';
 import { addAttempt, addHour, addLatency, emptyHour, type HourFigures } from './hour.ts';
-import { telemetryMigrations } from './migrations.ts';
 import { type KeptHour, type SampledEvent, TelemetryStore } from './store.ts';
 
 export interface TelemetryOptions {
-  readonly path: string;
+  readonly open: () => Promise<Sql>;
   readonly sampleSuccess: number;
   readonly sampleErrors: number;
   readonly retentionDays: number;
@@ -32,10 +31,14 @@ const maxWaitingHours = 50_000;
 const hourMs = 3_600_000;
 
 /** undefined where telemetry is off. */
-export function createTelemetry(config: Config, path: string, log: Logger): Telemetry | undefined {
+export function createTelemetry(
+  config: Config,
+  open: () => Promise<Sql>,
+  log: Logger,
+): Telemetry | undefined {
   if (!config.TELEMETRY_ENABLED) return undefined;
   return new Telemetry({
-    path,
+    open,
     sampleSuccess: config.TELEMETRY_SAMPLE_SUCCESS,
     sampleErrors: config.TELEMETRY_SAMPLE_ERRORS,
     retentionDays: config.TELEMETRY_RETENTION_DAYS,
@@ -174,7 +177,7 @@ export class Telemetry implements Part {
 
   async #open(): Promise<void> {
     try {
-      this.#store = new TelemetryStore(await openSqliteFile(this.#options.path, telemetryMigrations));
+      this.#store = new TelemetryStore(await this.#options.open());
       this.problem = undefined;
     } catch (error) {
       this.#failed(error);

@@ -53,7 +53,7 @@ export interface BlobStore {
    */
   readonly assume?: ((digest: BlobDigest, size: number) => BlobReader) | undefined;
   /** As `loadBlob`, where a store can do better than open and read. */
-  load?(digest: BlobDigest, size: number): Promise<Buffer>;
+  load?(digest: BlobDigest, target: Uint8Array): Promise<void>;
   size(digest: BlobDigest): Promise<number | undefined>;
   delete(digest: BlobDigest): Promise<boolean>;
   /** What a scrub reads; undefined where the store looks after its bytes itself, as S3 does. */
@@ -101,16 +101,14 @@ export async function openSized(store: BlobStore, digest: BlobDigest, size: numb
 }
 
 /**
- * The whole of a small blob of that size as it lies there: for who compares it with its digest. Throws `BlobMissing`, and
- * `BlobDamaged` where it has another size.
+ * Fills the target with the whole of a small blob of its size, as it lies there: for who compares it with its digest. Throws
+ * `BlobMissing`, and `BlobDamaged` where the blob has another size.
  */
-export async function loadBlob(store: BlobStore, digest: BlobDigest, size: number): Promise<Buffer> {
-  if (store.load !== undefined) return store.load(digest, size);
-  const reader = await openSized(store, digest, size);
+export async function loadBlob(store: BlobStore, digest: BlobDigest, target: Uint8Array): Promise<void> {
+  if (store.load !== undefined) return store.load(digest, target);
+  const reader = await openSized(store, digest, target.length);
   try {
-    const bytes = Buffer.allocUnsafeSlow(size);
-    await reader.read(bytes, 0);
-    return bytes;
+    await reader.read(target, 0);
   } finally {
     await reader.close();
   }

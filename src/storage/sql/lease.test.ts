@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { Lease, LostLease } from './lease.ts';
 import type { Migration, Sql } from './sql.ts';
 import { forEachEngine } from './testing.ts';
@@ -13,9 +14,71 @@ CREATE TABLE leases (
   holder TEXT NOT NULL,
   until BIGINT NOT NULL
 );
-CREATE TABLE work (value BIGINT NOT NULL);`,
+CREATE TABLE work (value BIGINT NOT NULL);
+CREATE TABLE set_clock (ms BIGINT NOT NULL);
+INSERT INTO set_clock (ms) VALUES (0);`,
   },
 ];
+const leaseMs = 1_000;
+const setClock = '(SELECT ms FROM set_clock)';
+const leaseWith = (sql: Sql, time: { steady: number }) =>
+  new Lease(sql, {
+    table: 'leases',
+    name: 'work',
+    leaseMs,
+    clocks: { database: setClock, own: () => time.steady },
+  });
+
+/**
+ * Processes that live, die and sleep, while the database's clock is set forwards and backwards. Time passes for all of
+ * them alike; each that is awake asks for the lease four times in its length.
+ */
+async function model(sql: Sql, seed: number): Promise<void> {
+  const random = seededRandom(seed);
+  const time = { steady: 0 };
+  const processes = Array.from({ length: 3 }, () => ({ lease: leaseWith(sql, time), sleepsUntil: 0 }));
+  let heldAt = 0;
+  let written = 0;
+  for (let step = 0; step < 150; step += 1) {
+    const passed = random.between(leaseMs / 8, leaseMs / 4);
+    time.steady += passed;
+    // A quarter of the time somebody sets the clock, by up to three hours.
+    const set = random.below(4) === 0 ? random.between(-10_800_000, 10_800_000) : 0;
+    await sql.run('UPDATE set_clock SET ms = ms + ?', passed + set);
+    const chosen = random.pick(processes);
+    if (random.below(12) === 0) chosen.lease = leaseWith(sql, time);
+    if (random.below(12) === 0) chosen.sleepsUntil = time.steady + random.between(leaseMs, 3 * leaseMs);
+    const writers: number[] = [];
+    for (const [index, { lease, sleepsUntil }] of processes.entries()) {
+      if (sleepsUntil > time.steady || !(await lease.hold())) continue;
+      const wrote = await lease.fenced
+        .transaction((tx) => tx.run('INSERT INTO work (value) VALUES (?)', index))
+        .then(
+          () => true,
+          (error: unknown) => {
+            assert.ok(error instanceof LostLease);
+            return false;
+          },
+        );
+      if (!wrote) continue;
+      writers.push(index);
+      written += 1;
+    }
+    const { holder } = (await sql.get<{ holder: string }>('SELECT holder FROM leases')) ?? {};
+    assert.ok(holder !== undefined);
+    // Of those that wrote in one moment the later has taken it from the earlier, which then writes no more.
+    for (const index of writers.slice(0, -1)) {
+      const lost = processes[index]?.lease.fenced.transaction(async () => {});
+      if (lost !== undefined) await assert.rejects(lost, LostLease);
+    }
+    if (writers.length > 0) heldAt = time.steady;
+    const asleep = processes.every(({ sleepsUntil }) => sleepsUntil > time.steady);
+    if (asleep) heldAt = time.steady;
+    assert.ok(time.steady - heldAt <= 2 * leaseMs, `nobody works at step ${step} of seed ${seed}`);
+  }
+  assert.ok(written > 50);
+}
+
 const leaseOf = (sql: Sql, name = 'work') => new Lease(sql, { table: 'leases', name, leaseMs: 60_000 });
 
 describe('a lease', () => {
@@ -43,6 +106,25 @@ describe('a lease', () => {
       await write(two, 3);
       assert.deepEqual(await sql.all('SELECT value FROM work ORDER BY value'), [{ value: 1 }, { value: 3 }]);
       assert.equal(await one.hold(), false, 'it does not believe to have it any more');
+    });
+
+    it('goes to another after one length of it, however far ahead the clock was when its holder died', async () => {
+      const sql = await open(migrations);
+      const time = { steady: 0 };
+      const process = () => leaseWith(sql, time);
+      await sql.run('UPDATE set_clock SET ms = 7200000');
+      assert.equal(await process().hold(), true);
+      await sql.run('UPDATE set_clock SET ms = 0');
+      const [one, two] = [process(), process()];
+      assert.deepEqual([await one.renew(), await two.renew()], [false, false]);
+      time.steady = leaseMs;
+      assert.deepEqual([await one.renew(), await two.renew()], [false, false], 'it may still be renewed');
+      time.steady = leaseMs + 1;
+      assert.deepEqual([await one.renew(), await two.renew()], [true, false]);
+    });
+
+    it('always finds a holder in time, and never two that write, whatever the clocks do', async () => {
+      for (let seed = 1; seed <= 4; seed += 1) await model(await open(migrations, `model${seed}`), seed);
     });
   });
 });

@@ -29,7 +29,11 @@ export interface DatabaseOptions {
 }
 
 /** The variable that gives a database a server of its own. */
-const ownServer = { ledger: 'DATABASE_URL_LEDGER', gateway: 'DATABASE_URL_GATEWAY' } as const;
+const ownServer = {
+  ledger: 'DATABASE_URL_LEDGER',
+  gateway: 'DATABASE_URL_GATEWAY',
+  router: 'DATABASE_URL_ROUTER',
+} as const;
 
 type DatabaseConfig = Pick<Config, 'DATABASE_URL'> &
   Partial<
@@ -46,8 +50,8 @@ export function databaseSettings(config: DatabaseConfig, name: keyof typeof ownS
   return {
     databaseUrl: config[urlVariable],
     urlVariable,
-    // Whoever decides about money reads what is so now.
-    ...(name !== 'ledger' && { ...(readUrls && { readUrls }), ...(maxStalenessMs && { maxStalenessMs }) }),
+    // Whoever decides about money reads what is so now, and the router keeps what it reads often.
+    ...(name === 'gateway' && { ...(readUrls && { readUrls }), ...(maxStalenessMs && { maxStalenessMs }) }),
   };
 }
 
@@ -56,7 +60,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Sql> {
   const { databaseUrl, dataDir, name, migrations, log, byIndexOnly = false } = options;
   const { urlVariable = 'DATABASE_URL', readUrls, maxStalenessMs } = options;
   if (!/^[a-z][a-z0-9_-]{0,47}$/.test(name)) throw new Error(`"${name}" cannot name a database`);
-  if (databaseUrl === undefined) return openSqliteFile(join(dataDir, `${name}.db`), migrations);
+  if (databaseUrl === undefined) {
+    return openSqliteFile(join(dataDir, `${name}.db`), migrations, log && { log });
+  }
   const { isRefusal } = await import('./postgres/errors.ts');
   const { openPostgres } = await import('./postgres/open.ts');
   try {

@@ -25,6 +25,9 @@ export interface SqlExecutor {
   run(statement: string, ...values: SqlValue[]): Promise<number>;
 }
 
+/** Who only reads: a database, a transaction, or a snapshot of one. */
+export type SqlReader = Pick<SqlExecutor, 'engine' | 'all' | 'get'>;
+
 export interface Sql extends SqlExecutor {
   /**
    * Runs `work` in one transaction. It is durable when the promise resolves: on SQLite, transactions that
@@ -59,9 +62,9 @@ export interface Migration {
   readonly id: string;
   /**
    * Statements separated by `;` at line ends. Column types that differ between engines are written as
-   * `AMOUNT` (text / numeric(40,0)), `BYTES` (blob / bytea), `BIGINT` (integer / bigint) and
-   * `SERIAL_KEY` (a growing 64-bit primary key). `CLUSTERED` after a table's closing bracket asks SQLite to
-   * keep the rows in the tree of the primary key (`WITHOUT ROWID`).
+   * `AMOUNT` (text / numeric(40,0)), `BYTES` (blob / bytea), `BIGINT` (integer / bigint),
+   * `REAL` (real / double precision) and `SERIAL_KEY` (a growing 64-bit primary key). `CLUSTERED` after a table's
+   * closing bracket asks SQLite to keep the rows in the tree of the primary key (`WITHOUT ROWID`).
    */
   readonly up: string;
   /**

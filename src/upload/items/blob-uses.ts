@@ -8,13 +8,17 @@
  */
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import { BlobStoreUnavailable } from '../../storage/blobs/blobs.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { clocks } from '../../storage/sql/lease.ts';
+import type { Sql, SqlExecutor, SqlReader } from '../../storage/sql/sql.ts';
+import { readText } from '../../storage/sql/typed-rows.ts';
 import type { Segment } from './segments.ts';
 
 /** How long a blob stays that nobody uses: an upload that noted it has this long to say that it uses it. */
 const unusedMs = 10 * 60 * 1_000;
 /** A deletion that takes longer has died, and is done again. */
 const deletionMs = 2 * 60 * 1_000;
+/** The lease under which a backup reads: while it is held no blob is deleted. */
+export const blobHold = 'backup';
 /** `changed_at` of a blob that nobody uses, reads or has noted: long ago. */
 const longAgo = 0;
 
@@ -146,16 +150,24 @@ async function deleteBlob(
 ): Promise<boolean> {
   const marked = await sql.run(
     `UPDATE upload_blobs SET deleting = ?
-     WHERE digest = ? AND uses = 0 AND changed_at <= ? AND (deleting = 0 OR deleting <= ?)`,
+     WHERE digest = ? AND uses = 0 AND changed_at <= ? AND (deleting = 0 OR deleting <= ?)
+       AND NOT EXISTS (SELECT 1 FROM upload_leases WHERE name = ? AND until >= ${clocks[sql.engine]})`,
     now,
     digest,
     unusedUntil,
     now - deletionMs,
+    blobHold,
   );
   if (marked === 0) return false;
   await blobs.delete(digest);
   await sql.run('DELETE FROM upload_blobs WHERE digest = ? AND deleting = ?', digest, now);
   return true;
+}
+
+/** Every blob that an item or a part needs. */
+export async function usedBlobs(sql: SqlReader): Promise<string[]> {
+  const rows = await sql.all('SELECT digest FROM upload_blobs WHERE uses > 0 ORDER BY digest');
+  return rows.map((row) => readText(row.digest));
 }
 
 /** Each once, in one order for all, so that two transactions never wait for each other. */

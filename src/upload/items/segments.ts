@@ -135,9 +135,10 @@ export async function loadProvenItem(
   let at = head.length;
   for (const { digest, start, size } of segments) {
     try {
-      const blob = await loadBlob(blobs, digest, start + size);
+      // What it begins with is of the header, as above.
+      const blob = item.subarray(at - start, at + size);
+      await loadBlob(blobs, digest, blob);
       if (hashOf('sha256', blob, 'hex') !== digest) throw new BlobDamaged(digest);
-      item.set(blob.subarray(start), at);
     } catch (error) {
       await tellDamaged(blobs, digest, error);
       lost(error);

@@ -1,7 +1,7 @@
 /**
  * The block list in memory, asked on every way to bytes. It is loaded before the first request; a change made here
- * holds from the next request on, one made by another process within a second. While the database cannot be read,
- * the list stays as it was.
+ * holds from the next request on, in all processes of the same start; one made by another process within a second. While
+ * the database cannot be read, the list stays as it was.
  */
 import { createHash } from 'node:crypto';
 import { BlockSet } from '../../../delivery/moderation/block-set.ts';
@@ -11,6 +11,7 @@ import { createJob, type Job } from '../../../kernel/background/job.ts';
 import { messageOf } from '../../../kernel/errors.ts';
 import { strongETag } from '../../../kernel/http/conditional.ts';
 import type { Logger } from '../../../kernel/log.ts';
+import { fellows, hear } from '../../../kernel/workers/fellows.ts';
 import type { Located } from '../../chain-index/gateway-index.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 import type { Blocklist } from '../../content/blocklist.ts';
@@ -35,6 +36,7 @@ interface ListText {
 }
 
 const pollMs = 1_000;
+const topic = 'gateway blocklist';
 const noReason: Reason = {};
 
 export class LiveBlocklist extends BlockSet implements Blocklist {
@@ -44,6 +46,7 @@ export class LiveBlocklist extends BlockSet implements Blocklist {
   #text: ListText | undefined;
   readonly #polling: Job;
   #refreshing: Promise<void> | undefined;
+  #unhear: (() => void) | undefined;
 
   constructor(options: LiveBlocklistOptions) {
     super();
@@ -89,10 +92,12 @@ export class LiveBlocklist extends BlockSet implements Blocklist {
   /** Throws where the list cannot be read: better no gateway than one that serves what is blocked. */
   async start(): Promise<void> {
     await this.refresh();
+    this.#unhear = hear(topic, () => this.#reload());
     this.#polling.start();
   }
 
   async stop(): Promise<void> {
+    this.#unhear?.();
     await this.#polling.stop();
     await this.#refreshing?.catch(() => undefined);
   }
@@ -137,6 +142,7 @@ export class LiveBlocklist extends BlockSet implements Blocklist {
     }
     await record((target) => (changed[target] === true ? 'done' : 'no change'));
     await this.#reload();
+    await fellows()?.tell(topic, undefined);
   }
 
   /** After a change of our own: a read that began before it does not count. */

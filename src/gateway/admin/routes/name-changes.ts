@@ -1,7 +1,7 @@
 /** `name-changes`: a name service says what it changed, so that readers see it at once. */
 import { Type } from 'typebox';
+import type { NameChanges } from '../../../delivery/name-changes.ts';
 import type { App } from '../../../kernel/http/server.ts';
-import type { NameChanges } from '../../content/names/changes.ts';
 
 const maxChanges = 100;
 const NameText = Type.String({ pattern: '^[a-z0-9-]{1,51}$' });

@@ -3,6 +3,7 @@
  * fresh one is fetched, and when none can be had. One question at a time for each name, whoever asks.
  */
 import { LRUCache } from 'lru-cache';
+import type { NameChange } from '../../../delivery/name-changes.ts';
 import { atMost } from '../../../kernel/at-most.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { NameAbsent, Unavailable, upstreamUnavailable } from '../../errors.ts';
@@ -20,13 +21,6 @@ export interface NameTarget {
   readonly recordIndex?: number;
   /** Where the network is that it was read from, if that is another one. */
   readonly fork?: string;
-}
-
-/** What somebody changed on the chain: where a name or one of its undernames (`@` is the name's own) points. */
-export interface NameChange {
-  readonly name: string;
-  /** Undefined: all of them. */
-  readonly undername?: string | undefined;
 }
 
 /** Somebody who knows names: the registry on the chain, or another gateway. */

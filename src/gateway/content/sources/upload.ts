@@ -4,7 +4,7 @@
  */
 import { exactly } from '../../../delivery/streams.ts';
 import { HttpClient } from '../../../outside/http.ts';
-import { upstreamFailed } from '../../errors.ts';
+import { upstreamFailed, upstreamUnavailable } from '../../errors.ts';
 import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
 import type { ContentSource } from './source.ts';
 
@@ -14,7 +14,10 @@ export interface UploadSource extends ContentSource {
   close(): Promise<void>;
 }
 
-/** `url` is asked for each time: the upload surface may start after the gateway. */
+/**
+ * `url` is asked for each time: the upload surface starts after the gateway. Empty until it answers: whatever is asked for
+ * may have been uploaded there, so that nothing is said to be absent.
+ */
 export function uploadedItems(
   url: () => string | undefined,
   { headTimeoutMs = 5_000, stallTimeoutMs = 30_000 } = {},
@@ -30,6 +33,7 @@ export function uploadedItems(
       const base = url();
       // What has a block is on the chain; the upload surface may have let it go.
       if (base === undefined || located?.stable === true) return undefined;
+      if (base === '') throw upstreamUnavailable(new Error('the upload service has not started yet'));
       const known = offsets.get(id);
       const asked = range !== undefined && known !== undefined;
       const fetched = await fetchBytes({

@@ -1,8 +1,7 @@
-/** The observer key: the Ed25519 key with which the gateway signs what it publishes. */
-import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
-import { join } from 'node:path';
+/** Who signs publications: the holder of the observer key. */
+import { createPublicKey, type KeyObject, sign } from 'node:crypto';
 import { encodeBase58 } from '../../../formats/base58.ts';
-import { makeEd25519Key, readOrCreateKey } from '../../../kernel/keys.ts';
+import { type ObserverKeyConfig, readObserverKey } from '../../observer-key.ts';
 
 export interface Observer {
   /** base58 of the 32 bytes of the public key. */
@@ -10,10 +9,8 @@ export interface Observer {
   sign(bytes: Uint8Array): Buffer;
 }
 
-/** From `DATA_DIR/keys`; made when there is none. */
-export async function readObserver(dataDir: string): Promise<Observer> {
-  const { text } = await readOrCreateKey(join(dataDir, 'keys'), 'observer.pem', makeEd25519Key);
-  return observerOf(createPrivateKey(text));
+export async function readObserver(config: ObserverKeyConfig): Promise<Observer> {
+  return observerOf(await readObserverKey(config));
 }
 
 export function observerOf(key: KeyObject): Observer {

@@ -41,7 +41,7 @@ before(async () => {
     overrides: { INDEX_BAND_HEIGHTS: '1000' },
   });
   const { config } = gateway.inside;
-  publisher = publisherOf(config, await readObserver(config.DATA_DIR));
+  publisher = publisherOf(config, await readObserver(config));
 });
 after(() => gateway.stop());
 
@@ -415,7 +415,7 @@ test('torrents are hashed once: a later publish reads no file again, whatever el
   writeFileSync(blob, Buffer.alloc(bytes.length));
   const renewed = await publisherOf(
     { ...gateway.inside.config, INDEX_PUBLISH_TTL_SECONDS: 0 },
-    await readObserver(gateway.inside.config.DATA_DIR),
+    await readObserver(gateway.inside.config),
   ).publish();
   assert.equal(renewed.published, true);
   assert.deepEqual((await listed(renewed.sequence)).indexes, before.indexes);
@@ -435,7 +435,7 @@ test('a torrent that was tampered with is made again, and one with an old web se
   assert.ok(readFileSync(join(torrents, name)).equals(right));
   const moved = publisherOf(
     { ...gateway.inside.config, INDEX_PUBLIC_URL: 'http://elsewhere.example' },
-    await readObserver(gateway.inside.config.DATA_DIR),
+    await readObserver(gateway.inside.config),
   );
   await moved.publish();
   const changed = readFileSync(join(torrents, name));

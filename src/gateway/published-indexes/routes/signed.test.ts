@@ -17,7 +17,7 @@ let publication: VerifiedPublication;
 before(async () => {
   gateway = await startAdminGateway({ overrides: { HTTPSIG_ENABLED: 'true' } });
   const { config, index } = gateway.inside;
-  const observer = await readObserver(config.DATA_DIR);
+  const observer = await readObserver(config);
   const { published } = indexFolders(config.DATA_DIR);
   await buildBands({ sql: index.sql, published, bandHeights: 1000, publisher: observer.address });
   await publisherOf(config, observer).publish();

@@ -15,6 +15,7 @@ import type {
   OpenNameAction,
   PaymentSummary,
   PriceChange,
+  ReconcileState,
   WaitingGift,
 } from '../../../formats/admin-answers.ts';
 import { examplePayment } from '../../../formats/x402/testing.ts';
@@ -25,6 +26,8 @@ import { takenBackNames, writeReceipt } from '../../../names/receipts.ts';
 import { adminActionsRoute } from '../../../names/routes/admin-actions.ts';
 import { insertQuote, mostRefundTries, type QuoteRow, untouched } from '../../../payments/card/quotes.ts';
 import { insertRow } from '../../../payments/chain/store.ts';
+import type { OutsideSource } from '../../../payments/outside-records.ts';
+import { Reconciler } from '../../../payments/reconciliation/reconciler.ts';
 import { addRow } from '../../../pricing/catalogue/rows.ts';
 import { insertion } from '../../../storage/sql/columns.ts';
 import { columnsOf } from '../../../storage/sql/fields.ts';
@@ -35,6 +38,7 @@ import { createGifts } from '../../gifts.ts';
 import { translated } from '../../route-failures.ts';
 import { adminLedgerRoutes } from './ledger.ts';
 import { adminPaymentsRoutes } from './payments.ts';
+import { adminReconcileRoutes } from './reconcile.ts';
 
 const now = Date.UTC(2026, 5, 1);
 const day = 86_400_000;
@@ -49,6 +53,27 @@ async function start(t: TestContext, open: OpenForTest) {
   const credits = createCredits({ sql, now: () => now });
   const keptNames = (limit: number) => takenBackNames(sql, limit);
   const books = new Bookkeeping({ sql, credits, keptNames, now: () => now });
+  const outside: OutsideSource = {
+    name: 'the outside',
+    async *unknown(since) {
+      const payment = { kind: 'card', at: since, what: '5 usd' } as const;
+      const credit = async () => {
+        await credits.credit({
+          ...{ address: wallet, addressType: 'ethereum', amount: winc(5n), reason: 'payment', id: 'proven' },
+        });
+        return { state: 'credited', address: wallet, winc: 5n } as const;
+      };
+      yield { ...payment, id: 'proven', credit };
+      yield { ...payment, id: 'unclear', openBecause: 'nobody knows' };
+      throw new Error('it went away');
+    },
+  };
+  const reconciler = new Reconciler({
+    sources: [outside],
+    unlisted: ['matic'],
+    log: silentLog,
+    now: () => now,
+  });
   const admin = createAdmin({
     ...{ surface: 'payment', version: '1', config: readConfig({ DATA_DIR: folder }), key, log: silentLog },
     parts: () => [
@@ -58,6 +83,7 @@ async function start(t: TestContext, open: OpenForTest) {
           adminLedgerRoutes(app, books);
           adminPaymentsRoutes(app, sql, () => now);
           adminActionsRoute(app, sql, () => now);
+          adminReconcileRoutes(app, reconciler);
         },
       },
     ],
@@ -230,6 +256,29 @@ describe('what operators ask the payment service', () => {
       assert.equal((await post('ledger/refunded', { quoteId: 'given-up' })).status, 200);
       const left = await read<OpenMatters>('ledger/open');
       assert.deepEqual([left.refunds.length, left.payments.length, left.chainPayments.length], [1, 0, 0]);
+    });
+
+    it('reconciles with the outside: only tells, or credits what proves itself, and says who did not answer', async (t) => {
+      const { read, post, credits } = await start(t, open);
+      assert.deepEqual(await read('reconcile'), { report: null });
+      const states = ({ report }: ReconcileState) => report?.records.map(({ id, state }) => [id, state]);
+      const dry = (await post('reconcile', { since: 7, dryRun: true })).body as ReconcileState;
+      assert.deepEqual(states(dry), [
+        ['proven', 'would be credited'],
+        ['unclear', 'open'],
+      ]);
+      assert.equal(await credits.balance(wallet), undefined);
+      for (let times = 0; times < 2; times += 1) {
+        const run = (await post('reconcile', { since: 7, dryRun: false })).body as ReconcileState;
+        assert.deepEqual(states(run), [
+          ['proven', 'credited'],
+          ['unclear', 'open'],
+        ]);
+        assert.deepEqual(run.report?.failures, [{ source: 'the outside', reason: 'it went away' }]);
+        assert.deepEqual([run.report?.endedAt, run.report?.unlisted], [now, ['matic']]);
+        assert.equal((await credits.balance(wallet))?.winc, 5n);
+      }
+      assert.equal((await post('reconcile', { since: -1, dryRun: true })).status, 400);
     });
 
     it('lists losses and gifts', async (t) => {

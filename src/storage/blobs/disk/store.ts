@@ -120,7 +120,7 @@ export class DiskBlobStore implements BlobStore {
   }
 
   /** With what is known of files and their stamps left aside: three calls of the system. */
-  async load(digest: BlobDigest, size: number): Promise<Buffer> {
+  async load(digest: BlobDigest, target: Uint8Array): Promise<void> {
     let descriptor: number;
     try {
       descriptor = await this.#files.open(this.path(digest), 'r');
@@ -128,13 +128,13 @@ export class DiskBlobStore implements BlobStore {
       throw isMissing(error) ? new BlobMissing(digest) : unavailable(error);
     }
     try {
-      // One byte more than there should be: a file that has grown fills it.
-      const bytes = Buffer.allocUnsafeSlow(size + 1);
-      let read = await this.#files.read(descriptor, bytes, 0, size + 1, 0);
-      for (let more = read; more > 0 && read < size; read += more)
-        more = await this.#files.read(descriptor, bytes, read, size + 1 - read, read);
-      if (read !== size) throw new BlobDamaged(digest);
-      return bytes.subarray(0, size);
+      const size = target.length;
+      if (this.#files.fstatNow(descriptor).size !== size) throw new BlobDamaged(digest);
+      for (let read = 0; read < size; ) {
+        const count = await this.#files.read(descriptor, target, read, size - read, read);
+        if (count === 0) throw new BlobDamaged(digest);
+        read += count;
+      }
     } catch (error) {
       throw unavailable(error);
     } finally {

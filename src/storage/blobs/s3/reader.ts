@@ -75,17 +75,18 @@ export class S3BlobReader implements BlobReader {
     return done;
   }
 
-  /** All of it at once, which costs a third of reading it piece by piece. */
-  async load(): Promise<Buffer> {
+  /** All of it at once, which costs less than reading it piece by piece. The target is as large as the blob. */
+  async load(target: Uint8Array): Promise<void> {
     const { body, headers } = await this.#get(0, this.size);
     if (headers['content-length'] !== undefined) {
       const bytes = await body.arrayBuffer().catch(() => undefined);
-      if (bytes?.byteLength === this.size) return Buffer.from(bytes);
+      if (bytes?.byteLength === this.size) {
+        target.set(new Uint8Array(bytes));
+        return;
+      }
     } else body.destroy();
     // It broke off, or nobody says how long it is.
-    const bytes = Buffer.allocUnsafeSlow(this.size);
-    await this.read(bytes, 0);
-    return bytes;
+    await this.read(target, 0);
   }
 
   check(): void {}

@@ -63,9 +63,9 @@ export class S3BlobStore implements BlobStore {
     return new S3BlobReader(this.#client, digest, { size, etag: undefined });
   }
 
-  load(digest: BlobDigest, size: number): Promise<Buffer> {
+  async load(digest: BlobDigest, target: Uint8Array): Promise<void> {
     assertDigest(digest);
-    return new S3BlobReader(this.#client, digest, { size, etag: undefined }).load();
+    await new S3BlobReader(this.#client, digest, { size: target.length, etag: undefined }).load(target);
   }
 
   async size(digest: BlobDigest): Promise<number | undefined> {

@@ -82,7 +82,8 @@ export function createPool(
 export const localSettings = ({ statementTimeoutMs }: ConnectionOptions): string =>
   `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL idle_in_transaction_session_timeout = ${idleTransactionTimeoutMs}`;
 
-const whatItIs = 'pg_backend_pid() AS pid, pg_is_in_recovery() AS standby';
+const whatItIs = `pg_backend_pid() AS pid, pg_is_in_recovery() AS standby,
+   current_setting('statement_timeout') AS timeout, current_user AS role`;
 const whichItIs = `CASE WHEN pg_is_in_recovery() THEN NULL
      ELSE substr(pg_walfile_name(pg_current_wal_flush_lsn()), 1, 8) END AS timeline,
    (SELECT CAST(system_identifier AS text) FROM pg_control_system()) AS system,
@@ -91,6 +92,8 @@ const whichItIs = `CASE WHEN pg_is_in_recovery() THEN NULL
 interface CheckRow {
   readonly pid: number;
   readonly standby: number;
+  readonly timeout: string;
+  readonly role: string;
   readonly timeline?: string | null;
   readonly system?: string;
   readonly started?: string;
@@ -98,9 +101,10 @@ interface CheckRow {
 
 async function check(client: PoolClient, options: ConnectionOptions): Promise<Checked> {
   const row = await ask(client);
-  // A standby has no use for settings of ours but these.
-  if ('processID' in client && client.processID !== row.pid) pooled.add(client);
-  else {
+  if ('processID' in client && client.processID !== row.pid) {
+    pooled.add(client);
+    if (row.timeout === '0' && options.statementTimeoutMs > 0) warnOfTimeout(row.role, options);
+  } else {
     const settings = [
       `SET statement_timeout = ${options.statementTimeoutMs}`,
       `SET idle_in_transaction_session_timeout = ${idleTransactionTimeoutMs}`,
@@ -112,6 +116,18 @@ async function check(client: PoolClient, options: ConnectionOptions): Promise<Ch
   const timeline = parseTimeline(row.timeline);
   if (timeline !== undefined) timelines.set(client, timeline);
   return { isStandby: row.standby === 1, timeline, system, started };
+}
+
+let hasWarned = false;
+
+/** A statement by itself runs on in the server when the pooler's client has given up. */
+function warnOfTimeout(role: string, { log, statementTimeoutMs }: ConnectionOptions): void {
+  if (hasWarned) return;
+  hasWarned = true;
+  log?.warn(
+    { role },
+    `PostgreSQL is reached through a pooler, where statements end only by a time-out of the role: ALTER ROLE "${role}" SET statement_timeout = ${statementTimeoutMs}`,
+  );
 }
 
 async function ask(client: PoolClient): Promise<CheckRow> {
@@ -137,7 +153,7 @@ const oid = { bool: 16, int8: 20 };
  * Values arrive exactly as SQLite's do (see `sql.ts`). Parsers of the text format, for one pool: numeric has none and
  * stays text, bytea arrives as Buffer.
  */
-function typeParsers(): { getTypeParser: typeof types.getTypeParser } {
+export function typeParsers(): { getTypeParser: typeof types.getTypeParser } {
   const parsers = new Map<number, (text: string) => unknown>([
     [oid.bool, (text) => (text === 't' ? 1 : 0)],
     [oid.int8, safeInteger],

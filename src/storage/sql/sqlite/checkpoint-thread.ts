@@ -6,8 +6,12 @@ import { messageOf } from '../../../kernel/errors.ts';
 export interface CheckpointRequest {
   readonly number: number;
   readonly path: string;
-  /** Closes the file instead: its database is about to close. */
-  readonly close: boolean;
+  /**
+   * `copy` waits for nobody and copies what no reader still needs to find in the log (PASSIVE). `restart` also keeps
+   * writers of all processes out while it copies the rest, and sees that the next one begins the log anew (RESTART).
+   * `close` lets go of the file: its database is about to close.
+   */
+  readonly what: 'copy' | 'restart' | 'close';
 }
 
 export interface CheckpointReply {
@@ -15,20 +19,24 @@ export interface CheckpointReply {
   /** Frames in the log, and how many of them are in the database now. */
   readonly frames: number;
   readonly copied: number;
+  /** A reader of an old snapshot, or another checkpoint, stood in the way. */
+  readonly blocked: boolean;
   readonly error: string | undefined;
 }
 
-const busyTimeoutMs = 1_000;
+const openTimeoutMs = 1_000;
+/** How long writers may wait for readers of old snapshots; a log that is not begun anew now is so later. */
+const restartTimeoutMs = 50;
 const databases = new Map<string, DatabaseSync>();
 
-parentPort?.on('message', ({ number, path, close }: CheckpointRequest) => {
-  let reply: CheckpointReply = { number, frames: 0, copied: 0, error: undefined };
+parentPort?.on('message', ({ number, path, what }: CheckpointRequest) => {
+  let reply: CheckpointReply = { number, frames: 0, copied: 0, blocked: false, error: undefined };
   try {
-    if (close) {
+    if (what === 'close') {
       databases.get(path)?.close();
       databases.delete(path);
     } else {
-      reply = { ...reply, ...checkpoint(path) };
+      reply = { ...reply, ...checkpoint(path, what) };
     }
   } catch (error) {
     reply = { ...reply, error: messageOf(error) };
@@ -36,14 +44,23 @@ parentPort?.on('message', ({ number, path, close }: CheckpointRequest) => {
   parentPort?.postMessage(reply);
 });
 
-/** PASSIVE: waits for nobody, copies what no reader still needs to find in the log. */
-function checkpoint(path: string): { frames: number; copied: number } {
+function checkpoint(
+  path: string,
+  what: 'copy' | 'restart',
+): Pick<CheckpointReply, 'frames' | 'copied' | 'blocked'> {
   let database = databases.get(path);
   if (database === undefined) {
-    database = new DatabaseSync(path, { timeout: busyTimeoutMs });
-    database.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
+    database = new DatabaseSync(path, { timeout: openTimeoutMs });
+    database.exec(
+      `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA busy_timeout = ${restartTimeoutMs}`,
+    );
     databases.set(path, database);
   }
-  const result = database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
-  return { frames: Number(result?.log), copied: Number(result?.checkpointed) };
+  const mode = what === 'copy' ? 'PASSIVE' : 'RESTART';
+  const result = database.prepare(`PRAGMA wal_checkpoint(${mode})`).get();
+  return {
+    frames: Number(result?.log),
+    copied: Number(result?.checkpointed),
+    blocked: Number(result?.busy) !== 0,
+  };
 }

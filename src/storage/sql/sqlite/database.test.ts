@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -14,7 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { mountSmallDisk } from '../../../../test/support/small-disk.ts';
+import { Metrics } from '../../../kernel/metrics.ts';
 import { DatabaseUnavailable } from '../sql.ts';
 import type { SqliteDatabase, SqliteOptions } from './database.ts';
 import { openSqlite } from './open.ts';
@@ -269,6 +272,95 @@ describe('SQLite', () => {
     await sql.close();
     assert.ok(!existsSync(`${path}-wal`));
     assert.equal((await numbers(open())).length, count);
+  });
+
+  /** Frames in the log now. */
+  const frames = (): number => {
+    const other = new DatabaseSync(path);
+    try {
+      return Number(other.prepare('PRAGMA wal_checkpoint(NOOP)').get()?.log);
+    } finally {
+      other.close();
+    }
+  };
+  /** A page for each row. */
+  const fill = (sql: SqliteDatabase, from: number, rows = 100) =>
+    Promise.all(
+      Array.from({ length: rows }, (_, n) =>
+        sql.run('INSERT INTO rows VALUES (?, ?)', from + n, 'x'.repeat(3_000)),
+      ),
+    );
+
+  it('keeps the log short beside somebody else who never stops writing', async () => {
+    const sql = open({ checkpointFrames: 100 });
+    const commits = new Int32Array(new SharedArrayBuffer(4));
+    const other = new Worker(
+      `const { workerData: { path, commits } } = require('node:worker_threads');
+       const database = new (require('node:sqlite').DatabaseSync)(path, { timeout: 10_000 });
+       database.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
+       const insert = database.prepare('INSERT INTO rows VALUES (?, ?)');
+       const never = new Int32Array(new SharedArrayBuffer(4));
+       for (let n = -2; commits[0] >= 0; n -= 1) {
+         insert.run(n, 'x'.repeat(3_000));
+         Atomics.add(commits, 0, 1);
+         if (n % 8 === 0) Atomics.wait(never, 0, 0, 0.1);
+       }`,
+      { eval: true, workerData: { path, commits } },
+    );
+    const ended = once(other, 'exit');
+    let rows = 0;
+    const pages = () => rows + Atomics.load(commits, 0);
+    try {
+      while (pages() < 2_000 || frames() > pages() / 4) {
+        await fill(sql, rows, 10);
+        rows += 10;
+        assert.ok(pages() < 20_000, `${frames()} frames of ${pages()} pages: the log only grows`);
+      }
+    } finally {
+      Atomics.store(commits, 0, -2_000_000_000);
+    }
+    assert.deepEqual(await ended, [0]);
+  });
+
+  it('goes on while somebody keeps an old snapshot, says so, and shortens the log afterwards', async () => {
+    const warnings: { database: string; logBytes: number }[] = [];
+    const log = { warn: (details: object) => void warnings.push(details as (typeof warnings)[number]) };
+    const sql = open({ checkpointFrames: 100, log });
+    await insert(sql, -1);
+    const reader = new DatabaseSync(path, { readOnly: true });
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM rows').get();
+    let written = 0;
+    for (; warnings.length === 0 && written < 20_000; written += 100) await fill(sql, written);
+    assert.equal(warnings[0]?.database, path);
+    assert.ok((warnings[0]?.logBytes ?? 0) >= 1_600 * 4_096, JSON.stringify(warnings));
+    const shown = /^database_log_bytes\{database="test"\} (\d+)$/m.exec(await new Metrics().text())?.[1];
+    assert.ok(Number(shown) >= 1_600 * 4_096, `${shown} bytes are shown`);
+    reader.exec('COMMIT');
+    reader.close();
+    for (; frames() > 1_000 && written < 50_000; written += 100) await fill(sql, written);
+    assert.ok(frames() <= 1_000, `${frames()} frames`);
+    assert.equal((await numbers(sql)).length, written + 1);
+  });
+
+  it('ends a stream before its snapshot makes the log too long', async () => {
+    const sql = open({ checkpointFrames: 100, maxLogBytes: 4_000 * 4_096 });
+    for (let from = 0; from < 1_000; from += 100) await fill(sql, from);
+    const read = async (act: (row: number) => Promise<void>): Promise<number> => {
+      let rows = 0;
+      for await (const _ of sql.stream('SELECT n FROM rows')) await act(++rows);
+      return rows;
+    };
+    assert.equal(await read(async () => {}), 1_000);
+    let last = 0;
+    const writing = read(async (row) => {
+      last = row;
+      if (row !== 10) return;
+      for (let from = 1_000; from < 6_000; from += 100) await fill(sql, from);
+    });
+    await assert.rejects(writing, /a stream took too long: the write-ahead log has grown to \d+ MiB/);
+    assert.ok(last < 1_000, 'before its end');
+    assert.equal((await numbers(sql)).length, 6_000, 'others go on');
   });
 
   it('gives a stream one moment in time, and reads the present beside it', async () => {

@@ -6,10 +6,11 @@
  * may share the file: each waits for the write lock without blocking its thread.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
+import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue, type StorageLog } from '../sql.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { SqliteConnection } from './connection.ts';
 import { defaultLimits, GroupCommit, type GroupCommitLimits } from './group-commit.ts';
+import { logBytes, unwatchLog, watchLog } from './log-size.ts';
 import { isQuery } from './statement.ts';
 import { type Datasync, WalSync } from './wal-sync.ts';
 
@@ -17,18 +18,23 @@ const readBusyTimeoutMs = 2_000;
 const maxStreams = 32;
 /** A stream lets the event loop turn after so many rows. */
 const rowsPerTurn = 256;
+const defaultMaxLogBytes = 8 * 1024 ** 3;
 
 export interface SqliteOptions {
   readonly limits?: Partial<GroupCommitLimits>;
   /** The log is copied into the database whenever it has grown by so many pages. */
   readonly checkpointFrames?: number;
+  /** A stream that kept the log from being begun anew until it was longer than this ends with an error. */
+  readonly maxLogBytes?: number;
   readonly datasync?: Datasync;
+  readonly log?: StorageLog;
 }
 
 export class SqliteDatabase implements Sql {
   readonly engine = 'sqlite';
   readonly forUpdate = '';
   readonly #path: string;
+  readonly #maxLogBytes: number;
   readonly #writer: SqliteConnection;
   readonly #reader: SqliteConnection;
   readonly #sync: WalSync;
@@ -39,14 +45,16 @@ export class SqliteDatabase implements Sql {
 
   /** Takes over `writer`, which has migrated the file. */
   constructor(path: string, writer: SqliteConnection, options: SqliteOptions = {}) {
-    const { limits, checkpointFrames = 4_000, datasync } = options;
+    const { limits, checkpointFrames: framesBetween = 4_000, datasync, log } = options;
     this.#path = path;
+    this.#maxLogBytes = options.maxLogBytes ?? defaultMaxLogBytes;
     this.#writer = writer;
     this.#reader = new SqliteConnection(path, { readOnly: true, busyTimeoutMs: readBusyTimeoutMs });
     this.#sync = new WalSync(path, datasync);
     this.#commits = new GroupCommit(writer, this.#sync, { ...defaultLimits, ...limits });
-    this.#checkpoints = new Checkpoints(path, writer, this.#commits, checkpointFrames);
+    this.#checkpoints = new Checkpoints(path, writer, this.#commits, { framesBetween, log });
     this.#commits.afterCommit = () => this.#checkpoints.batchCommitted();
+    watchLog(path);
   }
 
   async all<T>(text: string, ...values: SqlValue[]): Promise<T[]> {
@@ -86,7 +94,10 @@ export class SqliteDatabase implements Sql {
         if (this.#sync.pending) await this.#sync.flushed();
         yield row;
         count += 1;
-        if (count % rowsPerTurn === 0) await nextTurn();
+        if (count % rowsPerTurn === 0) {
+          await nextTurn();
+          this.#assertShortLog();
+        }
         this.#assertOpen();
       }
     } finally {
@@ -111,6 +122,16 @@ export class SqliteDatabase implements Sql {
     this.#reader.close();
     this.#sync.close();
     this.#writer.close();
+    unwatchLog(this.#path);
+  }
+
+  /** The snapshot of a stream keeps all that is written meanwhile in the log. */
+  #assertShortLog(): void {
+    const bytes = logBytes(this.#path);
+    if (bytes <= this.#maxLogBytes) return;
+    throw new DatabaseUnavailable(
+      `a stream took too long: the write-ahead log has grown to ${Math.round(bytes / 2 ** 20)} MiB meanwhile`,
+    );
   }
 
   #assertOpen(): void {

@@ -4,6 +4,10 @@
  *
  * A batch ends when no transaction waits or when it has had its share of the event loop; its answers go out when it
  * is durable, while the next batch already runs.
+ *
+ * Processes that share the file take the write lock in turns, and SQLite keeps no queue for it. One that finds after a
+ * batch of its own that another has written leaves the lock alone for a moment, and those that wait look often: nobody
+ * is kept out by a busy neighbour, and what comes meanwhile makes the next batch larger.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable, type SqlExecutor, type SqlValue } from '../sql.ts';
@@ -31,6 +35,11 @@ export const defaultLimits: GroupCommitLimits = {
   foreignWaitMs: 1_000,
 };
 
+/** How long a process leaves the lock to others that write too. */
+const yieldMs = 1;
+/** Pauses between two looks whether the lock is free. */
+const lookMs = { first: 1, longest: 8 };
+
 interface Job {
   /** One statement and nothing else. */
   readonly single: boolean;
@@ -53,6 +62,8 @@ export class GroupCommit {
   #running: Promise<void> | undefined;
   #closed = false;
   #othersVersion: number | undefined;
+  /** Another process has written since our last batch. */
+  #hasOthers = false;
   #performing: { job: Job; settle(outcome: Outcome): void; overdue: boolean } | undefined;
   #held: Promise<unknown> | undefined;
 
@@ -101,6 +112,7 @@ export class GroupCommit {
         this.#queue = this.#queue.slice(this.#head);
         this.#head = 0;
       }
+      if (this.#hasOthers && this.#head < this.#queue.length) await sleep(yieldMs);
     }
     this.#running = undefined;
   }
@@ -175,7 +187,7 @@ export class GroupCommit {
   async #begin(): Promise<void> {
     this.#sync.assertSound();
     const giveUpAt = performance.now() + this.#limits.lockMs;
-    for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    for (let pause = lookMs.first; ; pause = Math.min(pause * 2, lookMs.longest)) {
       try {
         this.#connection.run('BEGIN IMMEDIATE', []);
         break;
@@ -186,10 +198,9 @@ export class GroupCommit {
     }
     // Rows that another process committed may not be durable yet, and this batch may act on them.
     const version = this.#connection.get<{ data_version: number }>('PRAGMA data_version', [])?.data_version;
-    if (version !== this.#othersVersion) {
-      if (this.#othersVersion !== undefined) this.#sync.committed();
-      this.#othersVersion = version;
-    }
+    this.#hasOthers = this.#othersVersion !== undefined && version !== this.#othersVersion;
+    if (this.#hasOthers) this.#sync.committed();
+    this.#othersVersion = version;
   }
 
   #perform(job: Job, tx: SqliteTransaction): Promise<Outcome> {

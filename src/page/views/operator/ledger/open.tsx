@@ -59,7 +59,7 @@ export function OpenPart() {
   };
   return (
     <Loaded of={open}>
-      {({ refunds, payments, chainPayments, names, returns }) => (
+      {({ refunds, payments, chainPayments, names, returns, cardEvents }) => (
         <>
           <Card title={words.returns} tone={returns.length > 0 ? 'warn' : 'neutral'}>
             {returns.length > 0 && <p class="soft">{words.returnsNote}</p>}
@@ -172,6 +172,37 @@ export function OpenPart() {
                         {words.refunded}
                       </Button>
                     ),
+                },
+              ]}
+            />
+          </Card>
+          <Card title={words.cardEvents} tone={cardEvents.length > 0 ? 'warn' : 'neutral'}>
+            {cardEvents.length > 0 && <p class="soft">{words.cardEventsNote}</p>}
+            <Table
+              caption={words.cardEvents}
+              rows={cardEvents}
+              rowKey={({ id }) => id}
+              empty={<p class="soft">{words.cardEventsEmpty}</p>}
+              columns={[
+                {
+                  id: 'type',
+                  head: words.cardEvent,
+                  cell: ({ type }) => <bdi class="foreign">{clampText(type, 60)}</bdi>,
+                },
+                {
+                  id: 'intent',
+                  head: words.cardIntent,
+                  cell: ({ intentId }) => <Id value={intentId ?? ''} />,
+                },
+                {
+                  id: 'act',
+                  head: '',
+                  align: 'end',
+                  cell: ({ id }) => (
+                    <Button small busy={action.busy} onClick={() => void voided(id, words.cardEventEnded)}>
+                      {words.cardEventEnded}
+                    </Button>
+                  ),
                 },
               ]}
             />

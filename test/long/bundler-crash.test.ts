@@ -7,25 +7,24 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { eventually } from '../../../test/support/eventually.ts';
-import { type NodeClient, startLocalArweave } from '../../../test/support/local-arweave.ts';
-import { seededRandom } from '../../../test/support/seeded-random.ts';
-import { parseBundleHeader } from '../../formats/ans104/bundle-header.ts';
-import { openBlobStore } from '../../storage/blobs/open.ts';
-import { openDatabase } from '../../storage/sql/open.ts';
-import { testArweaveKey } from '../../wallets/testing/keys.ts';
-import { testMigrations } from '../testing.ts';
-import { storeItems } from './testing.ts';
+import { parseBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
+import { openBlobStore } from '../../src/storage/blobs/open.ts';
+import { openDatabase } from '../../src/storage/sql/open.ts';
+import { itOnEngine } from '../../src/storage/sql/testing.ts';
+import { storeItems } from '../../src/upload/bundler/testing.ts';
+import { testMigrations } from '../../src/upload/testing.ts';
+import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
+import { eventually } from '../support/eventually.ts';
+import { type NodeClient, startLocalArweave } from '../support/local-arweave.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const itemsOfBlow = 20;
 const blows = ['kill', 'sleep', 'sleep', 'kill', 'sleep'] as const;
 /** Longer than the leases of the processes. */
 const sleepMs = 450;
 const minted = 10n ** 18n;
-const script = resolve(import.meta.dirname, '../../../test/support/bundler-process.ts');
+const script = resolve(import.meta.dirname, '../support/bundler-process.ts');
 
 async function startChild(args: readonly string[]): Promise<ChildProcess> {
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -62,12 +61,12 @@ async function onChain(client: NodeClient): Promise<{ ids: string[]; bundles: st
   return { ids, bundles, cost };
 }
 
-async function survives(databaseUrl: string | undefined, name: string): Promise<void> {
+async function survives(databaseUrl: string | undefined, folder: string, name: string): Promise<void> {
   const random = seededRandom(171);
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-bundler-crash-'));
+  const blobFolder = mkdtempSync(join(tmpdir(), 'turnpike-bundler-crash-'));
   const node = await startLocalArweave({ blockIntervalMs: 25, confirmBlocks: 3 });
   const sql = await openDatabase({ databaseUrl, dataDir: folder, name, migrations: testMigrations });
-  const blobs = await openBlobStore({ blobStoreUrl: undefined, dataDir: folder });
+  const blobs = await openBlobStore({ blobStoreUrl: undefined, dataDir: blobFolder });
   const children: ChildProcess[] = [];
   try {
     await node.client.text(`/mint/${testArweaveKey.address}/${minted}`);
@@ -77,7 +76,7 @@ async function survives(databaseUrl: string | undefined, name: string): Promise<
       const payloads = sizes.map((size) => random.bytes(size));
       stored.push(...(await storeItems({ sql, blobs }, payloads)).map(({ id }) => id));
     };
-    const start = () => startChild([databaseUrl ?? '-', folder, name, node.client.url]);
+    const start = () => startChild([databaseUrl ?? '-', folder, name, blobFolder, node.client.url]);
     children.push(...(await Promise.all([start(), start()])));
     for (const blow of blows) {
       await store();
@@ -117,29 +116,8 @@ async function survives(databaseUrl: string | undefined, name: string): Promise<
     await blobs.close();
     await sql.close();
     await node.stop();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(blobFolder, { recursive: true, force: true });
   }
 }
 
-const url = process.env.TEST_DATABASE_URL;
-it(
-  'bundles that killed and sleeping processes share are made once on SQLite',
-  {
-    skip: url !== undefined && 'SKIPPED: `npm test` runs it',
-  },
-  () => survives(undefined, 'ledger'),
-);
-
-it('bundles that killed and sleeping processes share are made once on PostgreSQL', {
-  skip: url === undefined && 'SKIPPED: needs TEST_DATABASE_URL; `npm run test:servers` runs it',
-}, async () => {
-  const name = `bundler_${process.pid}`;
-  try {
-    await survives(url, name);
-  } finally {
-    const client = new pg.Client({ connectionString: url });
-    await client.connect();
-    await client.query(`DROP SCHEMA IF EXISTS "${name}" CASCADE`);
-    await client.end();
-  }
-});
+itOnEngine('bundles that killed and sleeping processes share are made once', survives);

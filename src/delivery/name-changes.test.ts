@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { silentLog } from '../../../kernel/testing.ts';
-import { forEachEngine } from '../../../storage/sql/testing.ts';
-import { gatewayMigrations } from '../../migrations.ts';
-import { NameChanges } from './changes.ts';
-import type { NameChange } from './resolver.ts';
+import { silentLog } from '../kernel/testing.ts';
+import { forEachEngine } from '../storage/sql/testing.ts';
+import { type NameChange, NameChanges, nameChangesTable } from './name-changes.ts';
+
+const migrations = [{ id: 'name-changes', up: nameChangesTable }];
 
 forEachEngine((_engine, open) => {
   it('tells every process that shares the database, once', async () => {
-    const sql = await open(gatewayMigrations);
+    const sql = await open(migrations);
     let now = Date.now();
     const process = () => {
       const heard: NameChange[] = [];
@@ -35,7 +35,7 @@ forEachEngine((_engine, open) => {
   });
 
   it('writes nothing where there is no other process', async () => {
-    const sql = await open(gatewayMigrations);
+    const sql = await open(migrations);
     const changes = new NameChanges({ sql, log: silentLog, names: { forget() {} }, isShared: false });
     await changes.tell([{ name: 'mine' }]);
     assert.deepEqual([await sql.all('SELECT name FROM name_changes'), changes.jobs], [[], []]);

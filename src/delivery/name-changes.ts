@@ -4,10 +4,26 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { createJob, type Job } from '../../../kernel/background/job.ts';
-import type { Logger } from '../../../kernel/log.ts';
-import type { Sql } from '../../../storage/sql/sql.ts';
-import type { NameChange } from './resolver.ts';
+import { createJob, type Job } from '../kernel/background/job.ts';
+import type { Logger } from '../kernel/log.ts';
+import type { Sql } from '../storage/sql/sql.ts';
+
+/** What somebody changed on the chain: where a name or one of its undernames (`@` is the name's own) points. */
+export interface NameChange {
+  readonly name: string;
+  /** Undefined: all of them. */
+  readonly undername?: string | undefined;
+}
+
+/** The table that processes pass changes on by. */
+export const nameChangesTable = `
+CREATE TABLE name_changes (
+  change_id SERIAL_KEY,
+  name TEXT NOT NULL,
+  undername TEXT,
+  changed_at BIGINT NOT NULL
+);
+CREATE INDEX name_changes_at ON name_changes (changed_at);`;
 
 /** How often the other processes look. */
 const everyMs = 500;

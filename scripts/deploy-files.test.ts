@@ -1,0 +1,147 @@
+/** The files of deploy/ name variables, ports, routes and metrics that exist, and settings that a start takes. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, it } from 'node:test';
+import { checkSettings } from '../src/cli/stack/settings.ts';
+import { contradictions } from '../src/cli/stack/world.ts';
+import { describeConfig, readConfig } from '../src/config/config.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(root, 'deploy', path), 'utf8');
+const known = new Set(
+  describeConfig().flatMap(({ name, file }) => (file === undefined ? [name] : [name, file])),
+);
+const surfaces = ['payment', 'upload', 'gateway', 'router'];
+
+/** What a person puts beside the settings. */
+const secrets = { STRIPE_SECRET_KEY: 'sk_live_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' };
+
+/** `NAME=value` of each line, quotes taken off. */
+const environmentOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/^([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(([, name = '', value = '']) => [
+      name,
+      value.replace(/^(['"])(.*)\1$/, '$2'),
+    ]),
+  );
+
+/** `NAME: value` of a YAML map, and `{ name: NAME, value: "…" }` of a list. */
+const variablesIn = (text: string): string[] => [
+  ...[...text.matchAll(/^ +([A-Z][A-Z0-9_]+): /gm)].map(([, name = '']) => name),
+  ...[...text.matchAll(/\{ name: ([A-Z][A-Z0-9_]+), value:/g)].map(([, name = '']) => name),
+  ...[...text.matchAll(/^Environment=([A-Z].*)$/gm)].flatMap(([, list = '']) =>
+    list.split(' ').map((one) => one.split('=', 1)[0] ?? ''),
+  ),
+];
+
+function refusedBy(environment: Readonly<Record<string, string>>): string[] {
+  const config = readConfig(environment);
+  checkSettings(config, surfaces);
+  return contradictions({ config, surfaces, heard: [], folder: undefined });
+}
+
+describe('the settings in deploy/', () => {
+  const settings = environmentOf(read('turnpike.env'));
+
+  it('are such that a start of everything takes them', () => {
+    assert.ok(Object.keys(settings).length > 15);
+    assert.deepEqual(
+      Object.keys(settings).filter((name) => !known.has(name)),
+      [],
+    );
+    assert.deepEqual(refusedBy({ ...settings, ...secrets }), []);
+  });
+
+  it('are such in Kubernetes, too', () => {
+    const text = read('kubernetes/settings.yaml');
+    const plain = Object.fromEntries(
+      [...text.matchAll(/^ {2}([A-Z][A-Z0-9_]*): (.*)$/gm)].map(([, name = '', value = '']) => [
+        name,
+        value.replace(/^(['"])(.*)\1$/, '$2'),
+      ]),
+    );
+    const given = Object.fromEntries(Object.entries(plain).filter(([name]) => !name.endsWith('_FILE')));
+    const solana = { SOLANA_RPC_URL: 'https://solana.example/rpc' };
+    assert.deepEqual(refusedBy({ ...given, ...secrets, ...solana }), []);
+  });
+
+  it('and the variables of units, containers and pods exist', () => {
+    const own = new Set(['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD_FILE', 'XDG_CACHE_HOME']);
+    const files = globSync('{systemd,container,kubernetes}/*.{service,conf,yaml}', {
+      cwd: join(root, 'deploy'),
+    });
+    assert.ok(files.length > 10);
+    const found = files.flatMap((file) => variablesIn(read(file)).map((name) => `${file} ${name}`));
+    assert.ok(found.length > 40, `${found.length} variables`);
+    assert.deepEqual(
+      found.filter((one) => {
+        const name = one.split(' ')[1] ?? '';
+        return !known.has(name) && !own.has(name);
+      }),
+      [],
+    );
+  });
+});
+
+describe('the metrics in deploy/', () => {
+  const source = globSync('src/**/*.ts', { cwd: root })
+    .filter((file) => !file.endsWith('.test.ts'))
+    .map((file) => readFileSync(join(root, file), 'utf8'))
+    .join('\n');
+  /** Made with the name of something before them. */
+  const composed = [/^(?:router_|upload_)?scrub_(.+)$/, /^(?:rates|network)_(oracle_age_seconds)$/];
+  const exists = (metric: string): boolean => {
+    if (/^(?:up$|process_|nodejs_)/.test(metric)) return true;
+    const name = metric.replace(/_(?:bucket|count|sum)$/, '');
+    if (source.includes(`'${metric}'`) || source.includes(`'${name}'`)) return true;
+    const tail = composed.flatMap((form) => form.exec(metric)?.[1] ?? []).at(0);
+    return tail !== undefined && (source.includes(`'${tail}'`) || source.includes(`_${tail}\``));
+  };
+  /** Names that stand where only a metric can. */
+  const metricsIn = (expression: string): string[] =>
+    [...expression.matchAll(/\b([a-z][a-z0-9_]*_[a-z0-9_]+|up|webhooks)\b(?=\{|\[|\s|\)|$)/g)]
+      .map(([, name = '']) => name)
+      .filter(
+        (name) => !/^(?:histogram_quantile|label_values|predict_linear|limit_type|queue_name)$/.test(name),
+      );
+
+  it('of the dashboards exist', () => {
+    for (const file of globSync('grafana/*.json', { cwd: join(root, 'deploy') })) {
+      const expressions = [...read(file).matchAll(/"expr": "(.*)",$/gm)].map(([, text = '']) =>
+        text.replaceAll('\\"', '"'),
+      );
+      assert.ok(expressions.length > 12, file);
+      for (const expression of expressions) {
+        const found = metricsIn(expression.replace(/\bby \([^)]*\)/g, '').replace(/\{[^}]*\}/g, '{}'));
+        assert.ok(found.length > 0, expression);
+        assert.deepEqual(
+          found.filter((name) => !exists(name)),
+          [],
+          `${file}: ${expression}`,
+        );
+      }
+    }
+  });
+
+  it('of the alerts exist, and each alert says what it means and what to do', () => {
+    const rules = read('prometheus/alerts.yaml')
+      .split(/^ {6}- alert: /m)
+      .slice(1);
+    assert.ok(rules.length > 30);
+    for (const rule of rules) {
+      const [name = ''] = rule.split('\n', 1);
+      const expression = /expr: (?:>-\n)?(.*?)\n {8}(?:for|labels):/s.exec(rule)?.[1] ?? '';
+      const found = metricsIn(expression.replace(/\bby \([^)]*\)/g, '').replace(/\{[^}]*\}/g, '{}'));
+      assert.ok(found.length > 0, `${name}: ${expression}`);
+      assert.deepEqual(
+        found.filter((metric) => !exists(metric)),
+        [],
+        name,
+      );
+      assert.match(rule, /severity: (?:page|ticket) /, name);
+      assert.match(rule, /summary: ".+"/, name);
+      assert.match(rule, /action: ".+"/, name);
+    }
+  });
+});

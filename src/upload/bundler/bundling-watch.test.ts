@@ -1,0 +1,52 @@
+/** Items that nobody bundles and a wallet that runs dry are told, in health and in metrics. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
+import { Metrics } from '../../kernel/metrics.ts';
+import { silentLog } from '../../kernel/testing.ts';
+import { forEachEngine } from '../../storage/sql/testing.ts';
+import { uploadMigrations } from '../migrations.ts';
+import { createBundlingWatch } from './bundling-watch.ts';
+
+forEachEngine((_engine, open) => {
+  it('tells how long an item has waited, and what the wallet lacks', async (t) => {
+    const sql = await open(uploadMigrations);
+    const metrics = new Metrics();
+    const wallet = { balance: 1_000n };
+    let now = 1_000_000;
+    const watch = createBundlingWatch({
+      ...{ sql, metrics, log: silentLog, now: () => now, everyMs: 1 },
+      nodes: { balance: async () => wallet.balance, price: async (bytes: number) => BigInt(bytes) },
+      ...{ address: 'the wallet', maxWaitMs: 60_000, bundleBytes: 500 },
+    });
+    for (const job of watch.jobs ?? []) job.start();
+    t.after(() => Promise.all(watch.jobs?.map((job) => job.stop()) ?? []));
+    const told = (expected: readonly RegExp[]) =>
+      eventually(String(expected), async () => {
+        const problems = (await watch.problems?.()) ?? [];
+        return (
+          problems.length === expected.length &&
+          expected.every((one, index) => one.test(problems[index] ?? ''))
+        );
+      });
+    await told([]);
+    await sql.run(
+      `INSERT INTO upload_items (id, owner, signer, signature_type, size, payload_start, content_type, winc, received_at,
+         deadline_height, held, state, failures)
+       VALUES ('one', '', '', 1, 400, 0, '', '0', 1000000, 1, 1, 'new', 0)`,
+    );
+    now += 60_000;
+    await told([]);
+    now += 5 * 60_000 + 1;
+    await told([/^Nobody bundles: an item has waited for 6 minutes\.$/]);
+    assert.match(await metrics.text(), /^upload_nobody_bundles 1$/m);
+    wallet.balance = 899n;
+    await told([
+      /^Nobody bundles/,
+      /^Wallet runs dry: the wallet has 899 winston, what waits and one more bundle cost 900\.$/,
+    ]);
+    assert.match(await metrics.text(), /^upload_wallet_low 1$/m);
+    await sql.run("UPDATE upload_items SET state = 'planned'");
+    await told([]);
+  });
+});
