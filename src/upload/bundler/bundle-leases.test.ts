@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LostLease } from '../../storage/sql/lease.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { testMigrations } from '../testing.ts';
 import { type BundleLease, BundleLeases } from './bundle-leases.ts';
@@ -36,6 +36,29 @@ describe('leases of bundles', () => {
       assert.deepEqual(plansOf(await one.take(2, 10)), []);
       assert.deepEqual(plansOf(await other.take(0, 100)), []);
       assert.deepEqual(plansOf(await other.take(2, 100)), ['later']);
+    });
+
+    it('are worked on by whoever took them before the database failed', async () => {
+      const sql = await open(testMigrations);
+      await addBundle(sql, 'a', 1);
+      await addBundle(sql, 'b', 2);
+      let fails = 0;
+      const failing = new Proxy(sql, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (name !== 'get' || typeof value !== 'function') {
+            return typeof value === 'function' ? value.bind(target) : value;
+          }
+          return async (text: string, ...values: unknown[]) => {
+            if (values.includes('b') && fails++ === 0) throw new DatabaseUnavailable('away');
+            return value.call(target, text, ...values);
+          };
+        },
+      });
+      const leases = new BundleLeases(failing, 9_000);
+      const taken = await leases.take(2, 10);
+      assert.deepEqual(plansOf(taken), ['a']);
+      assert.deepEqual(plansOf(await leases.take(2, 10)), ['b']);
     });
 
     it('split what many take at the same moment', async () => {

@@ -48,15 +48,22 @@ export class BundleLeases {
       // Its time is over, and this process is still at it: others may take it, and until then it can be renewed.
       if (this.#held.has(plan)) continue;
       const held = { holder: randomUUID(), work: new AbortController() };
-      const row = await this.#sql.get(
-        `UPDATE upload_bundles SET holder = ?, held_until = ${this.#now} + ?
-         WHERE plan = ? AND due_at <= ? AND state <> 'permanent' AND state <> 'dropped' AND ${this.#isFree}
-         RETURNING *`,
-        held.holder,
-        this.#leaseMs,
-        plan,
-        now,
-      );
+      let row: Awaited<ReturnType<Sql['get']>>;
+      try {
+        row = await this.#sql.get(
+          `UPDATE upload_bundles SET holder = ?, held_until = ${this.#now} + ?
+           WHERE plan = ? AND due_at <= ? AND state <> 'permanent' AND state <> 'dropped' AND ${this.#isFree}
+           RETURNING *`,
+          held.holder,
+          this.#leaseMs,
+          plan,
+          now,
+        );
+      } catch (error) {
+        // Those before it are held and renewed: whoever asked has to work on them, or nobody ever would.
+        if (taken.length === 0) throw error;
+        break;
+      }
       if (row !== undefined) taken.push(this.#lease(readBundle(row), held));
     }
     return taken;
