@@ -1752,7 +1752,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/items/segments.ts',
-        find: '      if (error instanceof BlobDamaged) await blobs.scrubbed?.inspect(digest, (step) => step());\n',
+        find: '  if (error instanceof BlobDamaged) await blobs.scrubbed?.inspect(digest, (step) => step());\n',
         put: '',
       },
     ],

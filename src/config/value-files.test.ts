@@ -28,6 +28,10 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
   return [];
 }
 
+const isAddress = (kind: string): boolean => /\burls?\b/.test(kind);
+const schemeOf = (name: string): string =>
+  name.startsWith('DATABASE') ? 'postgres' : /^(?:BLOB|BACKUP)/.test(name) ? 's3' : 'https';
+
 describe('values that are given as files', () => {
   test('every secret, and every address that may have a key in it, can be one', () => {
     const secrets = Object.entries(variables).filter(([, { secret }]) => secret);
@@ -36,14 +40,12 @@ describe('values that are given as files', () => {
       Object.fromEntries(
         secrets.map(([name, { kind }]) => [
           `${name}_FILE`,
-          file(
-            kind === 'url' ? `${name.startsWith('BLOB') ? 's3' : 'postgres'}://of-a-file\n` : `of-${name}\n`,
-          ),
+          file(isAddress(kind) ? `${schemeOf(name)}://of-a-file\n` : `of-${name}\n`),
         ]),
       ),
     );
     for (const [name, { kind }] of secrets) {
-      const expected = kind === 'url' ? /^(s3|postgres):\/\/of-a-file$/ : new RegExp(`^of-${name}$`);
+      const expected = isAddress(kind) ? /^(s3|postgres|https?):\/\/of-a-file$/ : new RegExp(`^of-${name}$`);
       assert.match(String(config[name]), expected);
     }
     const urls = file('https://one.example/key,\n https://two.example/v2/key\r\n\n');

@@ -28,7 +28,7 @@ export interface S3Request {
 export type S3Response = Dispatcher.ResponseData;
 
 /** How long the store is waited for. */
-export interface S3Patience {
+export interface S3Timeouts {
   /** For an answer to begin. */
   readonly answerMs: number;
   /** For the next bytes of an answer. */
@@ -37,7 +37,7 @@ export interface S3Patience {
   readonly giveUpMs: number;
 }
 
-export const defaultPatience: S3Patience = { answerMs: 60_000, bytesMs: 30_000, giveUpMs: 90_000 };
+export const defaultTimeouts: S3Timeouts = { answerMs: 60_000, bytesMs: 30_000, giveUpMs: 90_000 };
 
 const failing = { attempts: 4, firstMs: 100, longestMs: 1_000 };
 const throttled = { attempts: 8, firstMs: 200, longestMs: 5_000 };
@@ -54,7 +54,7 @@ export class S3Client {
   readonly #giveUpMs: number;
   readonly #signer: S3Signer;
 
-  constructor(address: S3Address, { answerMs, bytesMs, giveUpMs }: S3Patience = defaultPatience) {
+  constructor(address: S3Address, { answerMs, bytesMs, giveUpMs }: S3Timeouts = defaultTimeouts) {
     this.#address = address;
     this.#giveUpMs = giveUpMs;
     this.#signer = new S3Signer(address);

@@ -11,7 +11,7 @@ import {
 } from '../blobs.ts';
 import { putThrough } from '../writer-steps.ts';
 import { parseS3Url, type S3Address } from './address.ts';
-import { defaultPatience, S3Client, type S3Patience, S3Refusal } from './client.ts';
+import { defaultTimeouts, S3Client, type S3Timeouts, S3Refusal } from './client.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { S3BlobReader, type S3Object } from './reader.ts';
 import { defaultWriterLimits, S3BlobWriter, type S3WriterLimits } from './writer.ts';
@@ -20,15 +20,15 @@ export class S3BlobStore implements BlobStore {
   readonly #client: S3Client;
   readonly #limits: S3WriterLimits;
 
-  private constructor(address: S3Address, limits: S3WriterLimits & S3Patience) {
+  private constructor(address: S3Address, limits: S3WriterLimits & S3Timeouts) {
     this.#client = new S3Client(address, limits);
     this.#limits = limits;
   }
 
   /** Asks for the bucket once, so that a wrong address or key stops the start and not the first upload. */
-  static async open(url: string, limits: Partial<S3WriterLimits & S3Patience> = {}): Promise<S3BlobStore> {
+  static async open(url: string, limits: Partial<S3WriterLimits & S3Timeouts> = {}): Promise<S3BlobStore> {
     const address = parseS3Url(url);
-    const store = new S3BlobStore(address, { ...defaultWriterLimits, ...defaultPatience, ...limits });
+    const store = new S3BlobStore(address, { ...defaultWriterLimits, ...defaultTimeouts, ...limits });
     try {
       const { statusCode } = await store.#client.tell({ method: 'HEAD', key: '' }, [200, 301, 403, 404]);
       if (statusCode === 404)
