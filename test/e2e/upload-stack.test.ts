@@ -133,7 +133,7 @@ describe('uploads on a whole stack', () => {
       return /^Permanent since .*, in the block at height [0-9]+\.$/m.test(await why());
     });
     await eventually('the gateway to have read its bundle', async () =>
-      /^At the gateway bundle [\w-]{43} is [a-z]+, ([0-9]+) of \1 items indexed\.$/m.test(await why()),
+      /^Gateway: It is indexed: .* at height [0-9]+\.$/m.test(await why()),
     );
   });
 
