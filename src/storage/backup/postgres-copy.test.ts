@@ -25,8 +25,9 @@ forEachEngine((engine, open) => {
     const store = await DiskBlobStore.open({ folder });
     const url = testDatabaseUrl() ?? '';
     const sql = await open([first], 'source');
-    const { schema = '' } =
-      (await sql.get<{ schema: string }>('SELECT current_schema()::text AS schema')) ?? {};
+    const { place = '' } =
+      (await sql.get<{ place: string }>('SELECT tableoid::regclass::text AS place FROM start')) ?? {};
+    const schema = place.replace(/\.start$/, '').replaceAll('"', '');
     const target = { url, schema: `${schema}_restored` };
     t.after(async () => {
       await dropSchema(target);

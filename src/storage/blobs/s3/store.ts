@@ -11,7 +11,7 @@ import {
 } from '../blobs.ts';
 import { putThrough } from '../writer-steps.ts';
 import { parseS3Url, type S3Address } from './address.ts';
-import { defaultTimeouts, S3Client, type S3Timeouts, S3Refusal } from './client.ts';
+import { defaultTimeouts, S3Client, S3Refusal, type S3Timeouts } from './client.ts';
 import { removeLeftovers } from './leftovers.ts';
 import { S3BlobReader, type S3Object } from './reader.ts';
 import { defaultWriterLimits, S3BlobWriter, type S3WriterLimits } from './writer.ts';
