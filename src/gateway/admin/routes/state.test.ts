@@ -452,7 +452,8 @@ for (const engine of engines)
       writeFileSync(join(exportDir(), 'latest', 'blocks'), 'in the way');
       const reasons = await until('it is a reason', async () => {
         const health = JSON.parse((await gateway.get('/gw/healthcheck')).body);
-        return health.status === 'unhealthy' && String(health.reasons);
+        const reasons = String(health.reasons);
+        return health.status === 'unhealthy' && reasons.includes('The scheduled Parquet export') && reasons;
       });
       assert.match(reasons, /The scheduled Parquet export failed: .*blocks is in the way/);
     });
