@@ -53,7 +53,7 @@ describe('the packed package', () => {
       .filter((file) => file.isFile())
       .map((file) => join(file.parentPath, file.name).slice(installed.length + 1));
     assert.deepEqual(shipped.sort(), [...listed].sort());
-    const expected = /^(bin\/[\w-]+\.js|dist\/.+|package\.json|README\.md|LICENSE)$/;
+    const expected = /^(bin\/[\w-]+\.js|dist\/.+|deploy\/.+|package\.json|README\.md|LICENSE)$/;
     assert.deepEqual(
       shipped.filter((file) => !expected.test(file)),
       [],
