@@ -97,8 +97,8 @@ async function send(
   const { refusals } = parts;
   const { id } = accessPath;
   try {
-    if (refusals.list.wantsHashes) await refuseHash(parts, id, answer, () => reply.raw.destroyed);
-    const region = refusals.list.hasPlaces ? await refusals.regionOf(id, placementOf(answer)) : undefined;
+    await refuseHash(parts, id, answer, () => reply.raw.destroyed);
+    const region = await refusals.regionOf(id, placementOf(answer));
     refusals.path(accessPath);
     if (region !== undefined && answer.status !== 416) refusals.parts(id, region, spansOf(answer));
   } catch (error) {

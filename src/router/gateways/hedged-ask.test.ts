@@ -6,7 +6,7 @@ import { contentNotFound } from '../errors.ts';
 import { StubGateway } from '../testing/stub-gateway.ts';
 import { discard, type Gateway } from './gateway.ts';
 import { GatewaySet } from './gateway-set.ts';
-import { HedgedAsks, type HedgeEvent } from './hedged-ask.ts';
+import { HedgedAsks, type HedgeEvent, type Waiter } from './hedged-ask.ts';
 import { staticList } from './sources.ts';
 
 const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
@@ -68,6 +68,17 @@ test('a slow gateway that is overtaken each time has its own turns only', async 
   const turns = Array.from({ length: 8 }, (_, index) => (index % 2 === 0 ? quick.url : slow.url));
   assert.deepEqual(firstPicks, turns);
   assert.ok(hedges.filter((event) => event === 'won').length >= 4, hedges.join());
+});
+
+test('an answered question leaves nothing with the timer that would have asked another gateway', async (t) => {
+  const { asks, ask } = await asksOf(t, 2);
+  const waiting: Waiter[] = [];
+  asks.hedgeTimer.wait = (waiter) => void waiting.push(waiter);
+  discard(await ask());
+  assert.deepEqual(
+    waiting.map((waiter) => [waiter.waits, Reflect.get(waiter, 'pending')]),
+    [[false, undefined]],
+  );
 });
 
 test('neither a retry nor the rest of a request takes a turn', async (t) => {
