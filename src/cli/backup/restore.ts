@@ -179,6 +179,8 @@ async function checkRestored(
   step('checking the ledger');
   const ledger = await openLedgerDatabase(config);
   try {
+    // Whoever held them did so when the copy was made; the backup itself was one of them.
+    await ledger.run('DELETE FROM upload_leases');
     return await checkLedger(ledger);
   } finally {
     await ledger.close();

@@ -2,7 +2,7 @@
  * PostgreSQL as people run it: a primary and standbys that stream from it, on loopback, in a temporary folder. A node can
  * be killed, frozen, promoted and made a standby again, while whoever uses the cluster goes on.
  */
-import { globSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { eventually } from '../eventually.ts';
@@ -47,7 +47,8 @@ export async function startPostgresCluster(options: ClusterOptions = {}): Promis
       wal_retrieve_retry_interval: '200ms',
       ...(options.synchronous === true &&
         standbys.length > 0 && {
-          synchronous_standby_names: `'FIRST 1 (${standbys.map(({ name }) => name).join(', ')})'`,
+          // Whoever is not the primary after a failover: the first primary comes back as a standby.
+          synchronous_standby_names: `'FIRST 1 (${nodes.map(({ name }) => name).join(', ')})'`,
         }),
       ...options.settings,
     };
@@ -154,7 +155,6 @@ export class PostgresNode {
 
   async initialise(settings: Readonly<Record<string, string>>): Promise<void> {
     await this.#run('initdb', '-D', this.#data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C');
-    const { appendFileSync } = await import('node:fs');
     const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}\n`);
     appendFileSync(join(this.#data, 'postgresql.conf'), lines.join(''));
   }
