@@ -10,7 +10,7 @@ import { createJob } from '../kernel/background/job.ts';
 import { WakeableTask } from '../kernel/background/wakeable-task.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { Part } from '../kernel/part.ts';
-import type { Sql } from '../storage/sql/sql.ts';
+import { DatabaseUnavailable, type Sql } from '../storage/sql/sql.ts';
 import { EventLog } from './event-log.ts';
 import { type EventPage, EventPages, type ExpandedRow } from './event-pages.ts';
 import {
@@ -113,7 +113,11 @@ export class LiveFeed<E extends FeedEvent, Q extends FeedQuery> {
       name: 'events',
       jobs: [this.#task, prune],
       start: async () => {
-        this.#tail = await this.#log.number();
+        this.#tail = await this.#log.number().catch((error: unknown) => {
+          if (!(error instanceof DatabaseUnavailable)) throw error;
+          // Nothing can be written: what has a number is told, and the rest later.
+          return this.#log.newest();
+        });
       },
       drain: async () => {
         this.#end();
