@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it, test } from 'node:test';
+import { it, type TestContext, test } from 'node:test';
 import { collected } from '../../kernel/collected.ts';
 import { isCorruption } from '../../storage/sql/corruption.ts';
 import { guardWrites } from '../../storage/sql/guard-writes.ts';
@@ -41,13 +41,15 @@ forEachEngine((_engine, open) => {
   });
 });
 
-test('a damaged file is found, and what reads it fails as damaged', async (t) => {
+/** A file of 500 rows of such a size in which pages are damaged. */
+async function damagedFile(t: TestContext, bytes: number): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-damaged-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'things.db');
   const sql = await openSqliteFile(path, migrations);
   await sql.transaction(async (tx) => {
-    for (let id = 0; id < 500; id += 1) await tx.run('INSERT INTO things VALUES (?, ?)', id, 'x'.repeat(500));
+    for (let id = 0; id < 500; id += 1)
+      await tx.run('INSERT INTO things VALUES (?, ?)', id, 'x'.repeat(bytes));
   });
   await sql.close();
   assert.deepEqual(await integrityProblems(path), []);
@@ -56,7 +58,18 @@ test('a damaged file is found, and what reads it fails as damaged', async (t) =>
   for (let page = 2; page * 4_096 < statSync(path).size; page += 2)
     writeSync(file, Buffer.alloc(64, 0xee), 0, 64, page * 4_096);
   closeSync(file);
-  assert.notDeepEqual(await integrityProblems(path), []);
+  return path;
+}
+
+test('a damaged file is found, be it small or read on a thread', async (t) => {
+  for (const bytes of [500, 10_000]) {
+    const problems = await integrityProblems(await damagedFile(t, bytes));
+    assert.ok(problems.length > 0, `${bytes} bytes a row`);
+  }
+});
+
+test('what reads a damaged file fails as damaged', async (t) => {
+  const path = await damagedFile(t, 500);
   const damaged = await openSqliteFile(path, migrations);
   t.after(() => damaged.close());
   const failure = await damaged
