@@ -59,7 +59,7 @@ describe('the packed package', () => {
       [],
     );
     assert.deepEqual(
-      shipped.filter((file) => /\.test\.|\.tsx?$/.test(file) && !/\.d\.c?ts$/.test(file)),
+      shipped.filter((file) => /\.test\.[cm]?[jt]s|\.tsx?$/.test(file) && !/\.d\.c?ts$/.test(file)),
       [],
     );
     const inputs = shipped

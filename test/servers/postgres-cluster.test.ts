@@ -454,6 +454,7 @@ class Load {
   readonly acknowledged: { readonly id: string; readonly wallet: string }[] = [];
   readonly #working: Promise<void>[];
   #isOver = false;
+  #giveUpAt = Number.POSITIVE_INFINITY;
   #failures = 0;
 
   constructor(ledgers: readonly Credits[]) {
@@ -483,7 +484,7 @@ class Load {
         await change();
         return;
       } catch (error) {
-        if (!(error instanceof DatabaseUnavailable) || this.#isOver) throw error;
+        if (!(error instanceof DatabaseUnavailable) || performance.now() > this.#giveUpAt) throw error;
         this.#failures += 1;
         await sleep(20);
       }
@@ -504,8 +505,10 @@ class Load {
     await eventually('the failure is noticed', () => this.#failures >= goal);
   }
 
+  /** What was begun is brought to its end. */
   async end(): Promise<void> {
     this.#isOver = true;
+    this.#giveUpAt = performance.now() + 60_000;
     await Promise.all(this.#working);
   }
 

@@ -56,7 +56,11 @@ async function recordOf(
   at: number | undefined,
 ): Promise<OutsideRecord | undefined> {
   const found = await token.reader.read(id);
-  if (!('transfer' in found)) return undefined;
+  // It is listed as one of ours, and may be worth something: a later run sees it.
+  if (!('transfer' in found)) {
+    const what = `a transaction in ${token.token}`;
+    return { kind: 'chain', id, at, what, openBecause: 'its chain does not show it now: run this again' };
+  }
   const { sender, recipient, quantity } = found.transfer;
   if (!isPaidTo(token, recipient) || isPaidTo(token, sender) || quantity <= 0n) return undefined;
   if (excludedSenders.has(sender) || found.state === 'reverted') return undefined;
