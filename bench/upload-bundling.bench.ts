@@ -4,7 +4,6 @@
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -115,32 +114,6 @@ const remoteCount = 3_000;
 const remoteBundle = 500;
 const tripMs = 20;
 
-/** A way to a server that takes `tripMs` for each question and its answer. */
-async function startDelay(port: number): Promise<{ port: number; close(): void }> {
-  const sockets = new Set<Socket>();
-  const pass = (from: Socket, to: Socket) => {
-    from.on('data', (bytes) => setTimeout(() => to.write(bytes), tripMs / 2));
-    from.on('close', () => setTimeout(() => to.destroy(), tripMs / 2));
-    from.on('error', () => {});
-    sockets.add(from);
-  };
-  const server = createServer({ noDelay: true }, (near) => {
-    const far = connect({ port, host: '127.0.0.1', noDelay: true });
-    pass(near, far);
-    pass(far, near);
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return {
-    port: address.port,
-    close() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
 async function startServer(script: string, ...args: string[]): Promise<{ child: ChildProcess; url: string }> {
   const child = fork(join(import.meta.dirname, script), args);
   return {
@@ -177,18 +150,17 @@ interface RemoteRun {
 async function remoteRun(processes: number): Promise<RemoteRun> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-bundle-'));
   const node = await startNode(join(folder, 'node'));
-  const store = await startServer('bundling-store.server.ts');
-  const delay = await startDelay(Number(new URL(store.url).port));
-  const far = store.url.replace(/:\d+\//, `:${delay.port}/`);
+  const store = await startServer('bundling-store.server.ts', String(tripMs));
   const children: ChildProcess[] = [];
   const { sql, close } = await openBundling({ folder, store: undefined, node: node.url, maxItems: 1 });
   try {
     const blobs = await S3BlobStore.open(store.url);
     await takeIn({ sql, blobs }, remoteCount);
     await blobs.close();
+    store.child.send('far');
     for (let started = 0; started < processes; started += 1)
       children.push(
-        (await startServer('bundling.server.ts', folder, far, node.url, String(remoteBundle))).child,
+        (await startServer('bundling.server.ts', folder, store.url, node.url, String(remoteBundle))).child,
       );
     const before = await Promise.all(children.map(cpuOf));
     const start = performance.now();
@@ -205,7 +177,6 @@ async function remoteRun(processes: number): Promise<RemoteRun> {
     return { perSecond: remoteCount / seconds, cpuMicros: (used / remoteCount) * 1e6 };
   } finally {
     for (const child of [...children, store.child, node.process]) child.kill('SIGKILL');
-    delay.close();
     await close();
     rmSync(folder, { recursive: true, force: true });
   }
