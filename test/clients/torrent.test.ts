@@ -69,7 +69,7 @@ before(async () => {
       async () => (await gateway.inside.index.locate(id))?.height !== undefined,
     );
   const { config } = gateway.inside;
-  const observer = await readObserver(config.DATA_DIR);
+  const observer = await readObserver(config);
   await buildBands({
     sql: gateway.inside.index.sql,
     published: indexFolders(config.DATA_DIR).published,
