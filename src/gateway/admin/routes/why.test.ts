@@ -22,6 +22,8 @@ before(async () => {
   gateway = await startAdminGateway({
     overrides: {
       START_HEIGHT: String(startHeight),
+      // What is early must not be seen before it is mined.
+      ENABLE_MEMPOOL_WATCHER: 'false',
       ANS104_UNBUNDLE_FILTER: '{"not":{"tags":[{"name":"App-Name","value":"Noise"}]}}',
       ANS104_INDEX_FILTER: '{"or":[{"tags":[{"name":"Keep"}]}]}',
     },
