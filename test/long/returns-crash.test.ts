@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { killedAfter } from '../../../test/support/killed-after.ts';
-import { durableBank } from '../../../test/support/returns-bank.ts';
-import { createCredits } from '../../credits/ledger/ledger.ts';
-import { assertSound } from '../../credits/ledger/testing.ts';
-import { silentLog } from '../../kernel/testing.ts';
-import { openDatabase } from '../../storage/sql/open.ts';
-import { itOnEngine } from '../../storage/sql/testing.ts';
-import { checkReturns } from './check.ts';
-import { createCreditReturns } from './credit-returns.ts';
-import { dayMs, returnsTestMigrations, testRules } from './testing.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
+import { assertSound } from '../../src/credits/ledger/testing.ts';
+import { silentLog } from '../../src/kernel/testing.ts';
+import { checkReturns } from '../../src/payments/returns/check.ts';
+import { createCreditReturns } from '../../src/payments/returns/credit-returns.ts';
+import { dayMs, returnsTestMigrations, testRules } from '../../src/payments/returns/testing.ts';
+import { openDatabase } from '../../src/storage/sql/open.ts';
+import { itOnEngine } from '../../src/storage/sql/testing.ts';
+import { killedAfter } from '../support/killed-after.ts';
+import { durableBank } from '../support/returns-bank.ts';
 
 const ROUNDS = 3;
 

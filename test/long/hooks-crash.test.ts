@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { eventually } from '../../../test/support/eventually.ts';
-import { openDatabase } from '../../storage/sql/open.ts';
-import { itOnEngine } from '../../storage/sql/testing.ts';
-import { appendEvents } from '../event-log.ts';
-import { eventMigrations } from '../migrations.ts';
-import { testRow } from '../testing.ts';
+import { appendEvents } from '../../src/events/event-log.ts';
+import { eventMigrations } from '../../src/events/migrations.ts';
+import { testRow } from '../../src/events/testing.ts';
+import { openDatabase } from '../../src/storage/sql/open.ts';
+import { itOnEngine } from '../../src/storage/sql/testing.ts';
+import { eventually } from '../support/eventually.ts';
 
 const kills = 2;
 const rows = 60;
@@ -42,7 +42,7 @@ async function survivesKills(databaseUrl: string | undefined, dataDir: string, n
   await once(receiver, 'listening');
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   const sql = await openDatabase({ databaseUrl, dataDir, name, migrations: eventMigrations });
-  const script = join(import.meta.dirname, '../../../test/support/hooks-process.ts');
+  const script = join(import.meta.dirname, '../support/hooks-process.ts');
   const start = async (): Promise<void> => {
     child = spawn(process.execPath, [script, databaseUrl ?? '-', dataDir, name, url], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { openSqlite } from './open.ts';
+import { openSqlite } from '../../src/storage/sql/sqlite/open.ts';
 
 describe('a crash', () => {
   let folder: string;
@@ -95,13 +95,9 @@ describe('a crash', () => {
 /** The transactions that a process had acknowledged when it was killed, some time after so many. */
 function writeUntilKilled(path: string, killAfter: number): Promise<string[]> {
   return new Promise((resolve, reject) => {
-    const child = spawn(
-      process.execPath,
-      [join(import.meta.dirname, '../../../../test/support/sqlite-writer.ts'), path],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
+    const child = spawn(process.execPath, [join(import.meta.dirname, '../support/sqlite-writer.ts'), path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     let output = '';
     let lines = 0;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

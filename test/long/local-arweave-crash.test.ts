@@ -6,18 +6,18 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
+import { dataTreeOf } from '../../src/formats/arweave/data-root.ts';
+import { encodeBase64url } from '../../src/formats/base64url.ts';
 import {
   checkChain,
   chunkBody,
   NodeClient,
   startLocalArweave,
   TestWallet,
-} from '../../../test/support/local-arweave.ts';
-import { seededRandom } from '../../../test/support/seeded-random.ts';
-import { dataTreeOf } from '../../formats/arweave/data-root.ts';
-import { encodeBase64url } from '../../formats/base64url.ts';
+} from '../support/local-arweave.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
-const script = resolve(import.meta.dirname, '../../../test/support/local-arweave-process.ts');
+const script = resolve(import.meta.dirname, '../support/local-arweave-process.ts');
 const AR = 1_000_000_000_000n;
 
 async function startProcess(folder: string): Promise<{ child: ChildProcess; client: NodeClient }> {

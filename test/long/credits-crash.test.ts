@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { killedAfter } from '../../../test/support/killed-after.ts';
-import { seededRandom } from '../../../test/support/seeded-random.ts';
-import { openDatabase } from '../../storage/sql/open.ts';
-import { itOnEngine } from '../../storage/sql/testing.ts';
-import { type Credits, winc } from '../credits.ts';
-import { creditsMigrations } from '../migrations.ts';
-import { createCredits } from './ledger.ts';
-import { assertToldOnce } from './testing.ts';
+import { type Credits, winc } from '../../src/credits/credits.ts';
+import { createCredits } from '../../src/credits/ledger/ledger.ts';
+import { assertToldOnce } from '../../src/credits/ledger/testing.ts';
+import { creditsMigrations } from '../../src/credits/migrations.ts';
+import { openDatabase } from '../../src/storage/sql/open.ts';
+import { itOnEngine } from '../../src/storage/sql/testing.ts';
+import { killedAfter } from '../support/killed-after.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 
 const ROUNDS = 4;
 const ACKNOWLEDGED = 400;
