@@ -295,6 +295,7 @@ async function measureSurface(
     const script = join(import.meta.dirname, 'scale.server.ts');
     running.push(servers.use(await startServer({ script, args, processes })));
   }
+  for (const server of running) await atRest(server);
   const rows: Row[] = [];
   for (const work of list) {
     const loaded = await Promise.all(
@@ -321,6 +322,15 @@ async function measureSurface(
     console.error(`  ${work.name}: ${ratios.join(', ')}`);
   }
   return rows;
+}
+
+/** What comes with a start is over: a ledger is read whole and checked then. */
+async function atRest(server: RunningServer): Promise<void> {
+  for (;;) {
+    const before = await server.cpuSeconds();
+    await sleep(1_000);
+    if ((await server.cpuSeconds()) - before < 0.05 * server.urls.length) return;
+  }
 }
 
 async function insistOnRight(work: Work, url: string, { path, paths: several }: LoadOptions): Promise<void> {
