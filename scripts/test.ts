@@ -49,9 +49,9 @@ const split = process.argv.indexOf('--');
 const names = process.argv.slice(2, split === -1 ? undefined : split);
 const filters = split === -1 ? [] : process.argv.slice(split + 1);
 const isContinuousIntegration = process.env.CI !== undefined && process.env.CI !== '';
-const filesOfGroup = 10;
+const filesOfGroup = 20;
 /** More than this is no flake: the change is broken. */
-const mostRunAgain = filesOfGroup;
+const mostRunAgain = 10;
 const flaky: string[] = [];
 const fitted = new Set<string>();
 let failed = false;
