@@ -5,6 +5,7 @@
  *   --seed S        which inputs; told again with each finding
  *   --runs N        so many inputs for each target: the same on every machine
  *   --keep          writes the inputs that are worth it to test/fuzz/corpus, from which `npm test` runs them again
+ *   --first         ends with the first finding
  *   --list          only tells which targets there are
  *
  * A finding is one line and a file below test/fuzz/found, which `npm test` runs from then on. Ends with 3 when something
@@ -29,6 +30,7 @@ async function main(): Promise<void> {
       seed: { type: 'string' },
       runs: { type: 'string' },
       keep: { type: 'boolean', default: false },
+      first: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
     },
   });
@@ -56,6 +58,7 @@ async function main(): Promise<void> {
       seed,
       forMs,
       ...(runs !== undefined && { mostRuns: runs }),
+      ...(values.first && { mostFindings: 1 }),
       corpus,
     });
     const seconds = (performance.now() - from) / 1_000;
@@ -63,6 +66,7 @@ async function main(): Promise<void> {
       found += 1;
       console.log(`FOUND ${name}: ${what} -> ${relative(root, keepFound(name, input))} (seed ${seed})`);
     }
+    if (values.first && report.findings.length > 0) break;
     if (report.result === undefined) continue;
     const { runs: made, reached, corpus: kept } = report.result;
     learn(name, kept);

@@ -29,7 +29,7 @@ export function foundInputs(target: string): Buffer[] {
 /** Targets of which something is kept. */
 export function keptTargets(): string[] {
   const lists = readdirSync(kept).map((name) => name.replace(/\.txt$/, ''));
-  return [...new Set([...lists, ...readdirSync(found)])].sort();
+  return [...new Set([...lists, ...readdirSync(found).filter((name) => !name.startsWith('.'))])].sort();
 }
 
 export function learn(target: string, inputs: readonly Buffer[]): void {

@@ -52,10 +52,18 @@ export class Coverage {
     });
   }
 
+  /** What an expression is, instrumented. */
+  compile(source: string): (input: unknown) => unknown {
+    return new Function(`return ${this.#instrumented(`(${source})`)}`)();
+  }
+
   #source(file: string): string {
+    return this.#instrumented(stripTypeScriptTypes(readFileSync(file, 'utf8')));
+  }
+
+  #instrumented(source: string): string {
     const first = this.#used;
-    const plain = stripTypeScriptTypes(readFileSync(file, 'utf8'));
-    const { code, counters, words } = instrument(plain, first);
+    const { code, counters, words } = instrument(source, first);
     this.#used += counters;
     if (this.#used > mostCounters) throw new Error('the program has more branches than there are counters');
     this.#modules.push({ first, end: this.#used, words, isReached: false });

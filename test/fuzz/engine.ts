@@ -22,6 +22,8 @@ export interface SearchOptions {
   readonly forMs: number;
   /** Ends the search earlier: the same seed then does the same on every machine. */
   readonly mostRuns?: number;
+  /** Ends it too; 12 unless told. */
+  readonly mostFindings?: number;
   readonly found: (finding: Finding) => void;
   /** Told before each input is run, so that another thread knows it where it never ends. */
   readonly beat?: (input: Buffer) => void;
@@ -44,7 +46,6 @@ interface Entry {
 
 const slowestMs = 1_000;
 const mostMemory = 128 * 1024 * 1024;
-const mostFindings = 12;
 const mostSubstitutions = 96;
 const runsPerChoice = 48;
 
@@ -92,7 +93,7 @@ class Search {
   }
 
   #isOver(): boolean {
-    const { mostRuns = Number.POSITIVE_INFINITY } = this.#options;
+    const { mostRuns = Number.POSITIVE_INFINITY, mostFindings = 12 } = this.#options;
     return this.#runs >= mostRuns || this.#kinds.size >= mostFindings || performance.now() >= this.#endsAt;
   }
 
@@ -115,7 +116,7 @@ class Search {
   async #try(input: Buffer, always = false): Promise<boolean> {
     await this.#runOnce(input);
     const features = this.#coverage.features();
-    if (features.length === 0 && !(always && this.#entries.length === 0)) return false;
+    if (features.length === 0 && !always) return false;
     this.#entries.push({ input: Buffer.from(input), features, isCompared: false, chosen: 0 });
     this.#mutator.learn(this.#coverage.newWords());
     return true;
@@ -147,15 +148,17 @@ class Search {
     return true;
   }
 
-  async #found(input: Buffer, error: unknown, kind = kindOf(error)): Promise<void> {
+  async #found(input: Buffer, error: unknown, costs?: 'slow' | 'memory'): Promise<void> {
+    const kind = costs ?? kindOf(error);
     if (this.#kinds.has(kind)) return;
     this.#kinds.add(kind);
     const isSame = async (shorter: Buffer): Promise<boolean> => {
       const thrown = await thrownBy(this.#target, shorter);
       return thrown !== undefined && kindOf(thrown) === kind;
     };
-    const smallest = await shortened(input, isSame, 2_000);
-    const told = (await thrownBy(this.#target, smallest)) ?? error;
+    // What costs too much throws nothing, and would cost it again with each try.
+    const smallest = costs === undefined ? await shortened(input, isSame, 2_000) : input;
+    const told = costs === undefined ? ((await thrownBy(this.#target, smallest)) ?? error) : error;
     this.#options.found({ input: smallest, what: oneLine(told), kind });
   }
 
@@ -178,12 +181,16 @@ class Search {
 
   /** The fewest entries that together take every way; each as short as it can be in a little time. */
   async #smallest(): Promise<Buffer[]> {
+    const endsAt = performance.now() + Math.min(10_000, this.#options.forMs / 4);
     const measured: { input: Buffer; features: number[] }[] = [];
-    for (const { input } of this.#entries) measured.push({ input, features: await this.#waysOf(input) });
+    for (const { input, features } of this.#entries) {
+      // Late, what was new with it at first has to do.
+      const isLate = performance.now() > endsAt;
+      measured.push({ input, features: isLate ? features : await this.#waysOf(input) });
+    }
     measured.sort((a, b) => a.input.length - b.input.length);
     const taken = new Set<number>();
     const out: Buffer[] = [];
-    const endsAt = performance.now() + Math.min(10_000, this.#options.forMs / 4);
     for (const { input, features } of measured) {
       const own = features.filter((feature) => !taken.has(feature));
       if (own.length === 0) continue;

@@ -10,6 +10,7 @@ export interface RunOptions {
   readonly seed: number;
   readonly forMs: number;
   readonly mostRuns?: number;
+  readonly mostFindings?: number;
   readonly corpus: readonly Buffer[];
 }
 
@@ -30,9 +31,10 @@ export async function fuzz(options: RunOptions): Promise<RunReport> {
   const running = (): Buffer => Buffer.from(new Uint8Array(beats, 8, Math.min(counts[1]!, longestInput)));
   const findings: Finding[] = [];
   let result: SearchResult | undefined;
-  const task: WorkerTask = { mostRuns: undefined, ...options, beats };
+  const task: WorkerTask = { mostRuns: undefined, mostFindings: undefined, ...options, beats };
   const worker = new Worker(resolve(import.meta.dirname, 'worker.ts'), {
     workerData: task,
+    execArgv: ['--disable-warning=ExperimentalWarning'],
     resourceLimits: { maxOldGenerationSizeMb: heapMegabytes },
   });
   let last = 0;

@@ -13,13 +13,14 @@ export interface WorkerTask {
   readonly seed: number;
   readonly forMs: number;
   readonly mostRuns: number | undefined;
+  readonly mostFindings: number | undefined;
   readonly corpus: readonly Uint8Array[];
   /** Count of inputs, length of the one that runs, then its bytes. */
   readonly beats: SharedArrayBuffer;
 }
 
 if (parentPort !== null) {
-  const { file, target: name, seed, forMs, mostRuns, corpus, beats } = workerData as WorkerTask;
+  const { file, target: name, seed, forMs, mostRuns, mostFindings, corpus, beats } = workerData as WorkerTask;
   const port = parentPort;
   const coverage = new Coverage();
   coverage.install(resolve(import.meta.dirname, '../../src'));
@@ -35,6 +36,7 @@ if (parentPort !== null) {
     seed,
     forMs,
     ...(mostRuns !== undefined && { mostRuns }),
+    ...(mostFindings !== undefined && { mostFindings }),
     corpus: corpus.map((input) => Buffer.from(input)),
     found: (finding) => port.postMessage({ finding }),
     beat: (input) => {
