@@ -4,11 +4,11 @@
  *   --minutes M     for all targets together (10); `--minutes 480` is the run of a night
  *   --seed S        which inputs; told again with each finding
  *   --runs N        so many inputs for each target: the same on every machine
- *   --keep          writes the inputs that are worth it to test/fuzz/corpus, from which `npm test` runs them again
+ *   --keep          writes the inputs that are worth it to test/fuzz/corpus, from which the tests run them again
  *   --first         ends with the first finding
  *   --list          only tells which targets there are
  *
- * A finding is one line and a file below test/fuzz/found, which `npm test` runs from then on. Ends with 3 when something
+ * A finding is one line and a file below test/fuzz/found, which the tests run from then on. Ends with 3 when something
  * was found.
  */
 import { relative, resolve } from 'node:path';

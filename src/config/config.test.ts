@@ -114,6 +114,10 @@ describe('readConfig', () => {
       );
       assert.deepEqual(problemsOf({ [name]: 'http://user:50%25@host:8123/database' }), []);
     }
+    assert.match(
+      problemsOf({ DATABASE_URL: 'postgres://user:50%@host/database' })[0] ?? '',
+      /^DATABASE_URL must be a URL in which each % begins an escape/,
+    );
   });
 
   test('numbers are decimal digits only', () => {

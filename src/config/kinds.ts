@@ -11,6 +11,7 @@ import {
   redactUrlsInJson,
   redactUrlsInText,
 } from './redact.ts';
+import { checkEscapes } from './url-escapes.ts';
 
 /** Which money and which chains the process deals with. */
 export const worldNames = ['local', 'testnet', 'public'] as const;
@@ -147,19 +148,8 @@ function parseUrl(value: string, protocols: readonly string[]): string {
   if (protocol === undefined || !protocols.includes(protocol)) {
     throw new Error(`must be a URL that begins with ${protocols.map((name) => `${name}://`).join(' or ')}`);
   }
-  if (!areEscapes(value))
-    throw new Error('must be a URL in which each % begins an escape, as %25 for itself');
+  checkEscapes(value);
   return value.replace(/\/+$/, '');
-}
-
-/** Names and passwords of a URL are read without their escapes. */
-function areEscapes(value: string): boolean {
-  try {
-    decodeURIComponent(value);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Providers put keys into addresses. */

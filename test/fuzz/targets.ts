@@ -10,6 +10,9 @@ export interface NamedTarget {
   readonly target: Target;
 }
 
+/** Has those that need a whole local network. */
+export const routesFile = 'routes.ts';
+
 const folder = join(import.meta.dirname, 'targets');
 
 export async function allTargets(): Promise<NamedTarget[]> {
