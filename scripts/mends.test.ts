@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { mends } from './mends/list.ts';
 import { undone } from './mends.ts';
+
+/** By their names in the source: to load them takes as long as to load the program. */
+const fuzzTargets = globSync('test/fuzz/targets/*.ts', { cwd: resolve(import.meta.dirname, '..') })
+  .map((file) => readFileSync(join(import.meta.dirname, '..', file), 'utf8'))
+  .join('\n');
 
 const root = resolve(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -16,6 +21,7 @@ describe('the undo of a mend', () => {
 
     it(`names a test that there is: ${mend.what}`, () => {
       if ('unit' in mend.fails) assert.ok(existsSync(join(root, mend.fails.unit)), mend.fails.unit);
+      else if ('fuzz' in mend.fails) assert.ok(fuzzTargets.includes(`name: '${mend.fails.fuzz.target}'`));
       else assert.ok(mend.fails.strangers.requests > 0);
     });
   }

@@ -49,6 +49,10 @@ function copyTree(): string {
 
 function argumentsOf(check: Check): string[] {
   if ('unit' in check) return ['--test', check.unit];
+  if ('fuzz' in check) {
+    const { target, runs } = check.fuzz;
+    return ['scripts/fuzz.ts', target, '--seed', '1', '--runs', String(runs), '--first'];
+  }
   const { seed, requests, options = [] } = check.strangers;
   return ['scripts/strangers.ts', '--seed', String(seed), '--requests', String(requests), ...options];
 }
@@ -66,10 +70,11 @@ function fails(check: Check, folder: string, show: boolean): boolean {
   return statusOf(check, folder, show) === ('unit' in check ? 1 : foundCode);
 }
 
-/** Every test file of the mends, and for each way to run the stranger a short run. */
+/** Every test file of the mends, a short search of each target, and for each way to run the stranger a short run. */
 function checksOfTree(chosen: readonly Mend[]): Check[] {
   const checks = chosen.map(({ fails: check }): Check => {
     if ('unit' in check) return check;
+    if ('fuzz' in check) return { fuzz: { ...check.fuzz, runs: 2_000 } };
     const { options = [] } = check.strangers;
     return { strangers: { seed: 1, requests: 2_000, options } };
   });

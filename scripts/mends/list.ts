@@ -16,9 +16,10 @@ export interface Mend {
   readonly fails: Check;
 }
 
-/** A test file, or a run of the stranger that finds something within so many requests. */
+/** A test file, a search of a fuzz target or a run of the stranger that finds something within so many inputs or requests. */
 export type Check =
   | { readonly unit: string }
+  | { readonly fuzz: { readonly target: string; readonly runs: number } }
   | {
       readonly strangers: {
         readonly seed: number;
@@ -27,6 +28,8 @@ export type Check =
         readonly options?: readonly string[];
       };
     };
+
+const fuzz = (target: string): Check => ({ fuzz: { target, runs: 200_000 } });
 
 /** Long enough that what is open is found from any seed; a run ends with the first thing it finds. */
 const stranger = (seed: number, ...options: string[]): Check => ({
@@ -1757,5 +1760,71 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: { unit: 'src/upload/items/segments.test.ts' },
+  },
+  {
+    what: 'end the reader of a published index by an entry that is cut off',
+    undo: [
+      {
+        file: 'src/formats/cdb64/root-entry.ts',
+        find: "    if (start + length > this.#bytes.length) throw new FormatError('an entry is cut off');\n",
+        put: '',
+      },
+    ],
+    fails: fuzz('cdb64-entry'),
+  },
+  {
+    what: 'have a torrent read that has a key twice',
+    undo: [
+      {
+        file: 'src/formats/torrent/bencode.ts',
+        find: "      if (members.has(key)) throw new FormatError('a dictionary has a key twice');\n",
+        put: '',
+      },
+    ],
+    fails: fuzz('bencode'),
+  },
+  {
+    what: 'have a document read as a manifest that no other reader takes for JSON',
+    undo: [
+      {
+        file: 'src/formats/json-scanner.ts',
+        find: '      else if (now === part.zero) this.#next = expect.failed;\n',
+        put: '',
+      },
+    ],
+    fails: fuzz('json-scanner'),
+  },
+  {
+    what: 'prove a chunk by a path whose leaf was changed',
+    undo: [
+      {
+        file: 'src/formats/arweave/proof.ts',
+        find: '  if (!equal(hashLeaf(data, leaf.subarray(HASH_BYTES)), position.id)) return undefined;\n',
+        put: '',
+      },
+    ],
+    fails: fuzz('merkle-proof'),
+  },
+  {
+    what: 'ask for bytes behind the end of the content',
+    undo: [
+      {
+        file: 'src/kernel/http/byte-ranges.ts',
+        find: 'end: Math.min(last + 1, size)',
+        put: 'end: last + 1',
+      },
+    ],
+    fails: fuzz('http-range'),
+  },
+  {
+    what: 'have followers refuse a block list, by a bundle that lists a blocked item without bytes',
+    undo: [
+      {
+        file: 'src/delivery/moderation/bundle-list.ts',
+        find: '    if (start >= end) return;\n',
+        put: '',
+      },
+    ],
+    fails: fuzz('nested-bundles'),
   },
 ];

@@ -106,6 +106,20 @@ describe('readConfig', () => {
     ]);
   });
 
+  test('a percent sign that begins no escape is refused: names and passwords of URLs are read without escapes', () => {
+    for (const name of ['INDEX_HISTORY_URL', 'ARWEAVE_NODE_URLS']) {
+      assert.match(
+        problemsOf({ [name]: 'http://user:50%@host:8123/database' })[0] ?? '',
+        new RegExp(`^${name} must be a URL in which each % begins an escape`),
+      );
+      assert.deepEqual(problemsOf({ [name]: 'http://user:50%25@host:8123/database' }), []);
+    }
+    assert.match(
+      problemsOf({ DATABASE_URL: 'postgres://user:50%@host/database' })[0] ?? '',
+      /^DATABASE_URL must be a URL in which each % begins an escape/,
+    );
+  });
+
   test('numbers are decimal digits only', () => {
     for (const text of ['1e3', '0x10', '-1', '1.5', ' 1', '+1', '99999999999999999999']) {
       assert.equal(problemsOf({ SHUTDOWN_TIMEOUT_MS: text }).length, 1, text);

@@ -11,6 +11,7 @@ import {
   redactUrlsInJson,
   redactUrlsInText,
 } from './redact.ts';
+import { checkEscapes } from './url-escapes.ts';
 
 /** Which money and which chains the process deals with. */
 export const worldNames = ['local', 'testnet', 'public'] as const;
@@ -147,6 +148,7 @@ function parseUrl(value: string, protocols: readonly string[]): string {
   if (protocol === undefined || !protocols.includes(protocol)) {
     throw new Error(`must be a URL that begins with ${protocols.map((name) => `${name}://`).join(' or ')}`);
   }
+  checkEscapes(value);
   return value.replace(/\/+$/, '');
 }
 

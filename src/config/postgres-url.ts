@@ -1,4 +1,5 @@
 /** Addresses of PostgreSQL. Several hosts may stand in one, as PostgreSQL's own clients write it. */
+import { checkEscapes } from './url-escapes.ts';
 
 const form = /^(postgres(?:ql)?):\/\/(?:([^@/?#]*)@)?([^/?#]*)(\/[^?#]*)?(\?[^#]*)?$/;
 const mostHosts = 16;
@@ -16,6 +17,7 @@ export function postgresHosts(text: string): string[] {
   if (scheme === undefined || !urls.every((url) => URL.canParse(url) && !(isList && isHostless(url)))) {
     throw new Error('must be a URL that begins with postgres:// or postgresql://');
   }
+  checkEscapes(text);
   if (urls.length > mostHosts) throw new Error(`names more than ${mostHosts} hosts`);
   return urls.map((url) => url.replace(/\/+$/, ''));
 }

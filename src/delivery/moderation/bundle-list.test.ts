@@ -36,6 +36,43 @@ test('a wanted item is found by the list of its bundle, whatever is odd about th
   assert.deepEqual(await placesIn(whole.subarray(0, -5)), [{ ...place, end: start + 1_995 }], 'cut off');
 });
 
+/** A header as a stranger may write it: the same id as often as they like, of any size. */
+function listing(id: Buffer, sizes: readonly number[]): Buffer {
+  const header = Buffer.alloc(32 + 64 * sizes.length);
+  header.writeUInt32LE(sizes.length, 0);
+  for (const [index, size] of sizes.entries()) {
+    header.writeUInt32LE(size, 32 + 64 * index);
+    id.copy(header, 64 + 64 * index);
+  }
+  return header;
+}
+
+test('a wanted item without bytes has no place: followers refuse a list with one', async () => {
+  const payload = Buffer.alloc(200);
+  assert.deepEqual(await placesIn(Buffer.concat([listing(second, [0]), payload])), []);
+  const beyond = listing(first, [200, 1_000]);
+  second.copy(beyond, 64 + 64);
+  assert.deepEqual(await placesIn(Buffer.concat([beyond, payload])), [], 'cut off before its first byte');
+});
+
+test('an item that is listed thousands of times has few places, which cover all of it', async () => {
+  const times = 5_000;
+  const bundle = Buffer.concat([
+    listing(
+      second,
+      Array.from({ length: times }, () => 10),
+    ),
+    Buffer.alloc(10 * times),
+  ]);
+  const places = await placesIn(bundle);
+  assert.equal(places.length, 16);
+  assert.equal(places[0]?.start, 1_000 + 32 + 64 * times);
+  for (const [index, { start }] of places.entries()) {
+    if (index > 0) assert.equal(start, places[index - 1]?.end);
+  }
+  assert.equal(places.at(-1)?.end, 1_000 + bundle.length);
+});
+
 test('what is no bundle lists nothing', async () => {
   for (const bytes of [
     Buffer.alloc(0),

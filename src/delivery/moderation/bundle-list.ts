@@ -37,6 +37,8 @@ export interface NestingLimits {
 
 const usualLimits: NestingLimits = { depth: 10, items: 10_000, reads: 512, bytes: 64 * 1024 * 1024 };
 
+/** Of one item in one bundle, which has no reason to list it twice. */
+const mostPlacesOfItem = 16;
 /** A million items. */
 const maxListBytes = 64 * 1024 * 1024;
 /** Small items lie close together: one read for many. */
@@ -70,7 +72,7 @@ interface ListedItem extends Span {
 }
 
 class Look {
-  readonly places: Place[] = [];
+  readonly #places = new Map<string, Place[]>();
   readonly #region: BundleRegion;
   readonly #readPart: ReadPart;
   readonly #isWanted: (id: string) => boolean;
@@ -153,9 +155,23 @@ class Look {
     return this.#items >= items || this.#reads >= reads || this.#bytes >= bytes;
   }
 
+  get places(): Place[] {
+    return [...this.#places.values()].flat();
+  }
+
+  /** An item without bytes has no place. Listed again and again, the last of its places reaches over all further ones. */
   #cover({ id, start, end }: ListedItem): void {
+    if (start >= end) return;
     const { root, start: offset } = this.#region;
-    this.places.push({ id, root, start: offset + start, end: offset + end });
+    const place = { id, root, start: offset + start, end: offset + end };
+    const known = this.#places.get(id) ?? [];
+    this.#places.set(id, known);
+    const last = known.length < mostPlacesOfItem ? undefined : known.pop();
+    known.push(
+      last === undefined
+        ? place
+        : { ...place, start: Math.min(last.start, place.start), end: Math.max(last.end, place.end) },
+    );
   }
 
   /** `length` bytes; `ahead` says how many to read where they have to be read. undefined where there are fewer. */

@@ -29,6 +29,8 @@ export function parseHost(header: string | undefined, rules: HostRules): Host {
   const match = authority.exec(asciiLowerCase(header ?? ''));
   if (match === null) return { kind: 'unknown' };
   const host = (match[1] ?? '').replace(/\.$/, '');
+  // A dot alone is nobody's name.
+  if (host === '') return { kind: 'unknown' };
   const port = match[2] === undefined ? '' : `:${match[2]}`;
   const { baseDomain } = rules;
   if (host === baseDomain || host === `www.${baseDomain}`) {

@@ -33,13 +33,21 @@ export function parseS3Url(text: string): S3Address {
     origin: `${secure ? 'https' : 'http'}://${url.host}`,
     bucket,
     prefix: prefix.map((part) => `${part}/`).join(''),
-    accessKeyId: decodeURIComponent(url.username),
-    secretAccessKey: decodeURIComponent(url.password),
+    accessKeyId: unescaped(url.username),
+    secretAccessKey: unescaped(url.password),
     region: url.searchParams.get('region') ?? 'us-east-1',
   };
 }
 
 /** Says nothing of the value, which holds a secret. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw malformed();
+  }
+}
+
 function malformed(): StartupError {
   return new StartupError(
     'BLOB_STORE_URL must be s3://key:secret@host:port/bucket or s3s://… with an optional ?region=',

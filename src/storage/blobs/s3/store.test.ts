@@ -28,6 +28,8 @@ describe('the address of an S3 store', () => {
       'http://k:topsecret@h/bucket',
       's3://k:topsecret@h/bucket?x=1',
       's3://k:topsecret@h/bucket/../x y',
+      's3://k:topsecret%@h/bucket',
+      's3://%zz:topsecret@h/bucket',
       'nonsense',
     ]) {
       assert.throws(
