@@ -48,6 +48,9 @@ const furtherTests: Readonly<Record<string, readonly string[]>> = {
 /** Tables, words and stand-ins: what they say is compared with the contract elsewhere, or used by tests alone. */
 const isNotMutated = /(?:\.test|\/testing|\/migrations|\/errors|\/metrics)\.ts$/;
 
+/** Kill processes again and again, for minutes: what they show, mutants of one line do not. */
+const isNotRun = /\/crash\.test\.ts$/;
+
 /** What is run of the tests that reach a mutant: the nearest and quickest, together this long without it. */
 const longestMs = 15_000;
 /** A file that takes longer by itself is a long test, which runs elsewhere. */
@@ -114,7 +117,8 @@ class Worker {
   }
 
   async ready(): Promise<void> {
-    if ((await this.#answer(60_000)) === undefined) throw new Error('a process that tries mutants did not start');
+    if ((await this.#answer(60_000)) === undefined)
+      throw new Error('a process that tries mutants did not start');
   }
 
   /** Undefined when no answer came in time; then the process is ended. */
@@ -188,6 +192,7 @@ class Room {
     this.mutants = mutants.filter(({ file }) => this.#isAsked(file));
     const folders = [`src/${room}`, ...(furtherTests[room] ?? [])];
     this.#tests = [...new Set(graph.testsIn(folders))].filter((test) => {
+      if (isNotRun.test(test)) return false;
       const reached = graph.reached(test);
       return files.some((file) => reached.has(file));
     });
@@ -226,7 +231,11 @@ class Room {
     const surveys: Survey[] = [];
     let worker: Worker | undefined;
     for (const file of this.#tests) {
-      const cached = join(options.state, 'surveys', `${hashOf(`${this.#codeHash}\n${file}\n${graph.hash(file)}`)}.json`);
+      const cached = join(
+        options.state,
+        'surveys',
+        `${hashOf(`${this.#codeHash}\n${file}\n${graph.hash(file)}`)}.json`,
+      );
       if (!existsSync(cached)) {
         if (worker === undefined || worker.isWorn) {
           worker = new Worker(this.#folder, this.#temporary);
@@ -365,7 +374,10 @@ function limitOf(tests: readonly TestsOfFile[]): number {
 
 function reasonOf({ file, was, becomes }: Mutant): string | undefined {
   return survivors.find(
-    (one) => one.file === file && (one.was === undefined || was.includes(one.was)) && becomes.includes(one.becomes ?? ''),
+    (one) =>
+      one.file === file &&
+      (one.was === undefined || was.includes(one.was)) &&
+      becomes.includes(one.becomes ?? ''),
   )?.reason;
 }
 

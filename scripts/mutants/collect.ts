@@ -24,7 +24,12 @@ export interface Suite {
 }
 
 function newSuite(name: string): Suite {
-  return { kind: 'suite', name, entries: [], hooks: { before: [], after: [], beforeEach: [], afterEach: [] } };
+  return {
+    kind: 'suite',
+    name,
+    entries: [],
+    hooks: { before: [], after: [], beforeEach: [], afterEach: [] },
+  };
 }
 
 let current = newSuite('');

@@ -117,11 +117,7 @@ function changesOf(
   }
 }
 
-function expressionChanges(
-  node: AnyNode,
-  place: Place,
-  text: TextOf,
-): { kind: string; becomes: string }[] {
+function expressionChanges(node: AnyNode, place: Place, text: TextOf): { kind: string; becomes: string }[] {
   const changes: { kind: string; becomes: string }[] = [];
   const { parent } = place;
   const isCondition =
@@ -139,7 +135,10 @@ function expressionChanges(
     const other = arithmetic[operator];
     if (boundary !== undefined) changes.push({ kind: 'boundary', becomes: put(boundary) });
     if (opposite !== undefined && (node.type === 'LogicalExpression' || !isCondition))
-      changes.push({ kind: node.type === 'LogicalExpression' ? 'and, or' : 'negated', becomes: put(opposite) });
+      changes.push({
+        kind: node.type === 'LogicalExpression' ? 'and, or' : 'negated',
+        becomes: put(opposite),
+      });
     if (other !== undefined && !hasText(node)) changes.push({ kind: 'arithmetic', becomes: put(other) });
   }
   if (isCondition) {
@@ -155,25 +154,18 @@ function expressionChanges(
   return changes;
 }
 
-function statementChanges(
-  expression: AnyNode,
-  text: TextOf,
-): { kind: string; becomes: string }[] {
+function statementChanges(expression: AnyNode, text: TextOf): { kind: string; becomes: string }[] {
   const inner = expression.type === 'AwaitExpression' ? expression.argument : expression;
   if (inner.type === 'AssignmentExpression') {
     const other = arithmetic[inner.operator];
     const removed = { kind: 'statement removed', becomes: ';' };
     if (other === undefined || hasText(inner.right)) return [removed];
-    return [
-      removed,
-      { kind: 'arithmetic', becomes: `${text(inner.left)} ${other} ${text(inner.right)};` },
-    ];
+    return [removed, { kind: 'arithmetic', becomes: `${text(inner.left)} ${other} ${text(inner.right)};` }];
   }
   if (inner.type !== 'CallExpression' || inner.callee.type === 'Super' || isOnlyTold.test(text(expression)))
     return [];
-  const removed = { kind: 'statement removed', becomes: ';' };
-  if (expression.type !== 'AwaitExpression') return [removed];
-  return [removed, { kind: 'not awaited', becomes: `${text(expression.argument)};` }];
+  // A call that is not waited for needs no test: the linter refuses it (`noFloatingPromises`).
+  return [{ kind: 'statement removed', becomes: ';' }];
 }
 
 /** `if (…) throw …`: to leave out its condition is the same. */

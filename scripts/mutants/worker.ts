@@ -28,7 +28,11 @@ export type Answer =
 
 export interface Survey {
   readonly file: string;
-  readonly tests: readonly { readonly name: string; readonly ms: number; readonly reached: readonly number[] }[];
+  readonly tests: readonly {
+    readonly name: string;
+    readonly ms: number;
+    readonly reached: readonly number[];
+  }[];
   /** `each`: any test by itself; `whole`: the file in its order; `fresh`: once per process; `failing`: of no use. */
   readonly runs: 'each' | 'whole' | 'fresh' | 'failing';
 }
@@ -112,7 +116,8 @@ async function attempt(mutant: number, tests: readonly ChosenTests[]): Promise<A
   const state = globalThis.__mutants;
   for (const chosen of tests) {
     const suite = await suiteOf(chosen.file).catch(() => undefined);
-    if (suite === undefined) return { answer: 'killed', by: `${chosen.file} cannot be loaded`, isSpent: true };
+    if (suite === undefined)
+      return { answer: 'killed', by: `${chosen.file} cannot be loaded`, isSpent: true };
     state.active = mutant;
     process.env.MUTANT = String(mutant);
     let failed: TestFailed | undefined;
