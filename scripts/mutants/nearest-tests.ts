@@ -43,8 +43,11 @@ export class ImportGraph {
     return hash;
   }
 
-  testsIn(folders: readonly string[]): string[] {
-    return folders.flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: this.#root }).sort());
+  /** Of folders, and test files that are named themselves. */
+  testsIn(places: readonly string[]): string[] {
+    return places.flatMap((place) =>
+      place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.test.ts`, { cwd: this.#root }).sort(),
+    );
   }
 
   #importsOf(file: string): readonly string[] {
