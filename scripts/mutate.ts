@@ -46,10 +46,10 @@ const furtherTests: Readonly<Record<string, readonly string[]>> = {
     'src/names/signatures.test.ts',
     'src/upload/limited-discounts.test.ts',
   ],
-  payments: ['src/payment', 'src/upload/x402'],
+  payments: ['src/payment'],
   'upload/bundler': ['src/upload'],
   'names/actions': ['src/names'],
-  'storage/sql': ['src/credits/ledger', 'src/storage'],
+  'storage/sql': ['src/storage'],
 };
 /** Tables, words and stand-ins: what they say is compared with the contract elsewhere, or used by tests alone. */
 const isNotMutated = /(?:\.test|\/testing|\/migrations|\/errors|\/metrics)\.ts$/;
