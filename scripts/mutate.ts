@@ -8,6 +8,7 @@
  *   --again         tries also what was tried before
  *   --state FOLDER  where results are kept between runs (default: a folder of the system's temporary one)
  *   --jobs N        processes at a time (default 1)
+ *   --postgres      with the tests on PostgreSQL, which is started, instead of SQLite
  *
  * A mutant is one small change: `mutants/make.ts` says which kinds there are. The nearest tests that reach it are run up
  * to the first that fails. One that lives is to be killed by a test, or stands in `mutants/survivors.ts` with the reason
@@ -29,6 +30,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { preparePostgres } from '../test/support/postgres-server.ts';
 import { type Mutant, mutate } from './mutants/make.ts';
 import { distance, ImportGraph } from './mutants/nearest-tests.ts';
 import { survivors } from './mutants/survivors.ts';
@@ -87,6 +89,7 @@ const { values: options, positionals } = parseArgs({
     again: { type: 'boolean', default: false },
     state: { type: 'string', default: join(tmpdir(), 'turnpike-mutants') },
     jobs: { type: 'string', default: '1' },
+    postgres: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 });
@@ -111,6 +114,7 @@ class Worker {
         MUTANTS_FOLDER: folder,
         MUTANTS_COLLECT: '1',
         TMPDIR: temporary,
+        ...(postgres === undefined ? {} : { TEST_DATABASE_URL: postgres.url }),
         ...(options.only === undefined ? {} : { MUTANTS_SHOW: '1' }),
         ...further,
       },
@@ -190,7 +194,7 @@ class Room {
       mutants.push(...made.mutants.map((mutant, index) => ({ ...mutant, number: from + index })));
       return { file, code: made.code };
     });
-    this.#codeHash = hashOf(JSON.stringify(codes));
+    this.#codeHash = hashOf(JSON.stringify([codes, options.postgres]));
     this.#folder = join(options.state, 'code', this.#codeHash);
     mkdirSync(this.#folder, { recursive: true });
     for (const { file, code } of codes)
@@ -203,7 +207,10 @@ class Room {
       return files.some((file) => reached.has(file));
     });
     this.#testHash = hashOf(this.#tests.map((test) => graph.text(test)).join('\n'));
-    this.#resultFile = join(options.state, `${room.replaceAll('/', '-')}.jsonl`);
+    this.#resultFile = join(
+      options.state,
+      `${room.replaceAll('/', '-')}${options.postgres ? '-postgres' : ''}.jsonl`,
+    );
     if (existsSync(this.#resultFile)) {
       for (const line of readFileSync(this.#resultFile, 'utf8').split('\n').filter(Boolean)) {
         const result: Result = JSON.parse(line);
@@ -399,6 +406,7 @@ process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 mkdirSync(options.state, { recursive: true });
 
+const postgres = options.postgres && !options.list ? await preparePostgres() : undefined;
 const rows: string[] = [];
 let isRefused = false;
 for (const name of positionals) {
@@ -437,4 +445,5 @@ if (rows.length > 0) {
   console.log('\n| Room | Made | Tried | Killed | Timed out | Live with a reason | Live without | Score |');
   console.log(`|---|---|---|---|---|---|---|---|\n${rows.join('\n')}`);
 }
+await postgres?.stop();
 process.exit(isRefused ? 1 : 0);
