@@ -49,9 +49,7 @@ test('what is only told is left', () => {
 
 test('conditions of SQL hold always, boundaries move, and parameters keep their places', () => {
   const text = "SELECT a FROM t WHERE b = ? AND (c < ? OR d = 'x') AND e BETWEEN ? AND ? ORDER BY a DESC";
-  const changed = sqlChanges(text).map(
-    ({ start, end, put }) => text.slice(0, start) + put + text.slice(end),
-  );
+  const changed = sqlChanges(text).map(({ start, end, put }) => text.slice(0, start) + put + text.slice(end));
   assert.deepEqual(changed, [
     text.replace('b = ?', '(1 = 1 OR b = ?)'),
     text.replace("(c < ? OR d = 'x')", "(1 = 1 OR (c < ? OR d = 'x'))"),

@@ -12,13 +12,19 @@ export interface Survivor {
 }
 
 const slower = 'only slower: the longer way comes to the same';
-const held = 'the row was read under the same lock a moment before; a second look for a caller that breaks that rule';
+const held =
+  'the row was read under the same lock a moment before; a second look for a caller that breaks that rule';
 const atOnce = 'needs two transactions at the same moment, which SQLite does not have';
 
 export const survivors: readonly Survivor[] = [
   { file: 'src/credits/ledger/payers.ts', was: 'named.length === 0', becomes: 'false', reason: slower },
   { file: 'src/credits/ledger/payers.ts', was: 'rest === 0n', becomes: 'false', reason: slower },
-  { file: 'src/credits/ledger/payers.ts', was: 'a < b', becomes: 'a <= b', reason: 'equal amounts are one amount' },
+  {
+    file: 'src/credits/ledger/payers.ts',
+    was: 'a < b',
+    becomes: 'a <= b',
+    reason: 'equal amounts are one amount',
+  },
   { file: 'src/credits/ledger/refund.ts', was: 'shares.length === 0', becomes: 'false', reason: slower },
   { file: 'src/credits/ledger/approvals.ts', was: 'rows.length === 0', becomes: 'false', reason: slower },
   {
@@ -52,7 +58,11 @@ export const survivors: readonly Survivor[] = [
     becomes: '(1 = 1 OR same_as IS NULL)',
     reason: held,
   },
-  { file: 'src/credits/ledger/unite.ts', was: 'SELECT address FROM credits_accounts WHERE address IN', reason: held },
+  {
+    file: 'src/credits/ledger/unite.ts',
+    was: 'SELECT address FROM credits_accounts WHERE address IN',
+    reason: held,
+  },
   {
     file: 'src/credits/ledger/balance.ts',
     was: 'SELECT (SELECT balance FROM credits_accounts WHERE address = ?) AS own',

@@ -68,7 +68,11 @@ forEachEngine((_engine, open) => {
       );
       const refunds = async () =>
         (await toldWallets(sql)).filter(({ type }) => type === 'credits.refunded').length;
-      assert.equal(await refunds(), told.length, 'an upload that was paid for is told by whoever gives it up');
+      assert.equal(
+        await refunds(),
+        told.length,
+        'an upload that was paid for is told by whoever gives it up',
+      );
       await credits.reserve(upload('bob', 5n, 'held'));
       await credits.refund('upload', 'held');
       assert.equal(await refunds(), told.length + 1);

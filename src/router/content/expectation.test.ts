@@ -24,8 +24,16 @@ const limits = {
 /** Tells a digest, or none, and knows no signature. */
 function gatewaySaying(t: TestContext, origin: string, digest: string | undefined): Gateway {
   const gateway = new Gateway(origin, limits, () => {});
-  const told = digest === undefined ? {} : { 'x-ar-io-digest': Buffer.from(digest, 'hex').toString('base64url') };
-  const answer = { gateway, status: 200, headers: told, latencyMs: 1, judge: () => {}, body: { discard: () => {} } };
+  const told =
+    digest === undefined ? {} : { 'x-ar-io-digest': Buffer.from(digest, 'hex').toString('base64url') };
+  const answer = {
+    gateway,
+    status: 200,
+    headers: told,
+    latencyMs: 1,
+    judge: () => {},
+    body: { discard: () => {} },
+  };
   t.mock.method(gateway, 'ask', async ({ role }: { role: string }) => {
     if (role !== 'digest') throw new Error('it knows of no signature');
     return answer;
@@ -41,7 +49,9 @@ test('one gateway’s word is no proof against another, however long it was beli
 
 test('of voices that are too few, one alone is believed and two that contradict each other are not', async (t) => {
   const settle = async (digests: readonly (string | undefined)[]) => {
-    const gateways = digests.map((digest, index) => gatewaySaying(t, `http://127.0.0.1:${index + 1}`, digest));
+    const gateways = digests.map((digest, index) =>
+      gatewaySaying(t, `http://127.0.0.1:${index + 1}`, digest),
+    );
     const search = new ExpectationSearch(id, gateways, [], digests.length + 1);
     const found = await search.settle(undefined);
     return found === undefined ? undefined : [found.method, found.digest];

@@ -7,7 +7,14 @@ import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { testMigrations } from '../testing.ts';
 import { findBundle, nextToLookAt, postedBundle } from './bundle-rows.ts';
-import { deleteLocalCopies, dropBundle, dropLostItem, failItem, makePermanent, markPosted } from './endings.ts';
+import {
+  deleteLocalCopies,
+  dropBundle,
+  dropLostItem,
+  failItem,
+  makePermanent,
+  markPosted,
+} from './endings.ts';
 import { countMiss, forgetMisses, leaveOut } from './misses.ts';
 import { countOnTheWay, countOverdue, planBundle } from './plan.ts';
 
@@ -45,7 +52,12 @@ const addItem = (sql: Sql, item: Item) =>
     item.notBefore ?? null,
   );
 
-const addBundle = (sql: Sql, plan: string, state = 'planned', more: { txId?: string; lookAt?: number } = {}) =>
+const addBundle = (
+  sql: Sql,
+  plan: string,
+  state = 'planned',
+  more: { txId?: string; lookAt?: number } = {},
+) =>
   sql.run(
     `INSERT INTO upload_bundles (plan, state, item_count, size, tx_id, seedings, attempts, due_at, created_at, changed_at,
        look_at)
@@ -65,7 +77,8 @@ const items = async (sql: Sql) =>
   ).map(({ id, state, bundle }) => [id, state, bundle ?? '-'].join(' '));
 
 const column = async (sql: Sql, name: string, id: string) =>
-  (await sql.get<Record<string, unknown>>(`SELECT ${name} AS value FROM upload_items WHERE id = ?`, id))?.value;
+  (await sql.get<Record<string, unknown>>(`SELECT ${name} AS value FROM upload_items WHERE id = ?`, id))
+    ?.value;
 
 const told = async (sql: Sql, type: string) =>
   (await toldWallets(sql)).filter((event) => event.type === type).length;
@@ -247,7 +260,10 @@ forEachEngine((_engine, open) => {
 
     it('leave the bundle with what is left, in its order; the eighth time they are lost', async () => {
       const { sql, credits } = await start();
-      assert.deepEqual(await leaveOut(sql, credits, 'one', ['a', 'b'], pause, 100), { lost: ['b'], items: 1 });
+      assert.deepEqual(await leaveOut(sql, credits, 'one', ['a', 'b'], pause, 100), {
+        lost: ['b'],
+        items: 1,
+      });
       assert.deepEqual(await items(sql), ['a new -', 'b failed -', 'c planned one', 'd planned two']);
       assert.deepEqual(await misses(sql), [2, 8, 2, 3]);
       assert.ok(Number(await column(sql, 'not_before', 'a')) > 100);
@@ -285,7 +301,9 @@ forEachEngine((_engine, open) => {
     await addBundle(sql, 'without', 'posted');
     const shown = async (plan: string | null) => (await postedBundle(sql, plan))?.txId;
     assert.deepEqual(
-      await Promise.all(['planned', 'prepared', 'posted', 'seeded', 'permanent', 'dropped', 'without', null].map(shown)),
+      await Promise.all(
+        ['planned', 'prepared', 'posted', 'seeded', 'permanent', 'dropped', 'without', null].map(shown),
+      ),
       [undefined, undefined, 'tx posted', 'tx seeded', 'tx permanent', undefined, undefined, undefined],
     );
     assert.equal(await nextToLookAt(sql), undefined);
