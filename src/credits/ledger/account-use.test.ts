@@ -23,6 +23,7 @@ forEachEngine((_engine, open) => {
       await credits.spend(upload('alice', 20n, 'two'));
       await credits.refund('upload', 'two');
       await credits.spend(upload('alice', 3n, 'three'));
+      await credits.spend({ ...upload('alice', 2n, 'back'), reason: 'payment_return' });
       await credits.spend(upload('bob', 7n, 'four', { paidBy: ['alice'] }));
       await credits.spend(upload('bob', 50n, 'five', { paidBy: ['carol'] }));
       const { days, complete } = await credits.spendingByDay('alice', 2);
