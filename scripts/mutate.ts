@@ -33,7 +33,7 @@ import { parseArgs } from 'node:util';
 import { preparePostgres } from '../test/support/postgres-server.ts';
 import { type Mutant, mutate } from './mutants/make.ts';
 import { distance, ImportGraph } from './mutants/nearest-tests.ts';
-import { survivors } from './mutants/survivors.ts';
+import { isMeant, survivors } from './mutants/survivors.ts';
 import type { Answer, Ask, ChosenTests, Survey } from './mutants/worker.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -386,13 +386,8 @@ function limitOf(tests: readonly TestsOfFile[]): number {
   return 3 * tests.reduce((sum, { ms }) => sum + ms, 0) + 10_000;
 }
 
-function reasonOf({ file, was, becomes }: Mutant): string | undefined {
-  return survivors.find(
-    (one) =>
-      one.file === file &&
-      (one.was === undefined || was.includes(one.was)) &&
-      becomes.includes(one.becomes ?? ''),
-  )?.reason;
+function reasonOf(mutant: Mutant): string | undefined {
+  return survivors.find((one) => isMeant(one, mutant))?.reason;
 }
 
 function describe({ id, file, line, kind, was, becomes }: Mutant): string {

@@ -2,6 +2,8 @@
  * Mutants that may live, each with the reason: nothing that anybody was promised differs. A survivor that is not listed
  * here fails `npm run mutate`.
  */
+import type { Mutant } from './make.ts';
+
 export interface Survivor {
   readonly file: string;
   /** Part of what stands there, with single spaces. */
@@ -9,6 +11,10 @@ export interface Survivor {
   /** Part of what it becomes; any change of it where this is not given. */
   readonly becomes?: string;
   readonly reason: string;
+}
+
+export function isMeant({ file, was, becomes = '' }: Survivor, mutant: Mutant): boolean {
+  return mutant.file === file && mutant.was.includes(was) && mutant.becomes.includes(becomes);
 }
 
 const slower = 'only slower: the longer way comes to the same';
