@@ -93,4 +93,11 @@ export const survivors: readonly Survivor[] = [
     becomes: '(1 = 1 OR line = 0)',
     reason: 'a credit has one line; the number is there for the index',
   },
+  {
+    file: 'src/credits/ledger/self-check.ts',
+    was: '(SELECT MAX(sequence) FROM credits_entries WHERE account =',
+    becomes: 'FROM credits_entries WHERE (1 = 1 OR account =',
+    reason:
+      'numbers of entries only grow: what is written after the reading lies beyond the last of any account',
+  },
 ];

@@ -24,7 +24,11 @@ interface Made {
   readonly at?: number;
 }
 
-async function add(sql: Sql, n: number, { payer = 'payer', status = 'reserved', ownerSigns = 0, at = n }: Made = {}) {
+async function add(
+  sql: Sql,
+  n: number,
+  { payer = 'payer', status = 'reserved', ownerSigns = 0, at = n }: Made = {},
+) {
   const columns = {
     ...{ nonce: nonceOf(n), payer, payer_type: 'solana', payer_nonce: `nonce ${n}` },
     ...{ winc: '100', mtoken: '5', token_winc: '7', kept_winc: String(n), expires_at: 1_000 },
@@ -66,7 +70,10 @@ forEachEngine((_engine, open) => {
       await add(sql, 2);
       const service = { wire: Buffer.from('wire'), signature: 'signed', lastValidBlockHeight: 9 };
       assert.equal(await advance(sql, nonceOf(1), ['awaiting', 'signed'], 'sending', { at: 5 }), false);
-      assert.equal(await advance(sql, nonceOf(1), ['signed', 'reserved'], 'sending', { at: 5, service }), true);
+      assert.equal(
+        await advance(sql, nonceOf(1), ['signed', 'reserved'], 'sending', { at: 5, service }),
+        true,
+      );
       assert.equal(await advance(sql, nonceOf(1), ['reserved'], 'sending', { at: 6 }), false);
       const sent = await findAction(sql, nonceOf(1));
       assert.deepEqual([sent?.status, sent?.service, sent?.owned], ['sending', service, undefined]);
