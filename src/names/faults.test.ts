@@ -223,6 +223,28 @@ test('a crash between debit and send is refunded; a repeat of the request does n
   await assertSettled();
 });
 
+test('what was ended and refunded while it was prepared is not sent', async () => {
+  const name = freshName();
+  await bench.buy(name, owner, payer);
+  const [held, leased] = [await bench.balance(payer), (await bench.registry.name(name)).record];
+  const nonce = '33333333-3333-4333-8333-333333333333';
+  let sent = 0;
+  bench.faults.before = async (method) => {
+    if (method === 'send') sent += 1;
+    if (method !== 'latestBlockhash') return;
+    // As another process does with what it takes for left behind.
+    await bench.sql.run("UPDATE arns_action SET status = 'failed' WHERE nonce = ?", nonce);
+    await bench.credits.refund('arns_action', nonce);
+  };
+  const answer = await bench.create('extend-lease', { name, years: 1 }, payer, { nonce });
+  assert.equal(answer.status, 503);
+  bench.faults.before = () => {};
+  assert.equal(sent, 0);
+  assert.equal(await bench.balance(payer), held);
+  assert.deepEqual((await bench.registry.name(name)).record, leased);
+  await assertSettled();
+});
+
 test('a crash between the token and the name is finished after the restart', async () => {
   const name = freshName();
   const created = await buy(name);

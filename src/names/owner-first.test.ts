@@ -89,16 +89,18 @@ test('takes only the bytes that were handed out, signed by the owner', async () 
   const altered = Buffer.from(messageBytes);
   altered[altered.length - 20]! ^= 1;
   const filled = [1, 2, 3].map(() => Buffer.alloc(64, 7));
-  for (const transaction of [
-    given,
-    ownerSigned(given, { ...owner, privateKey: wallet('somebody').privateKey }),
-    ownerSigned(serializeTransaction(filled, altered).toString('base64'), owner),
-    'garbage',
-    5,
-    null,
-  ]) {
+  const foreign = serializeTransaction(filled, altered).toString('base64');
+  for (const [transaction, why] of [
+    [given, /does not carry the owner's signature/],
+    [ownerSigned(given, { ...owner, privateKey: wallet('somebody').privateKey }), /the owner's signature/],
+    [ownerSigned(foreign, owner), /is not the one that was handed out/],
+    ['garbage', /is not the one that was handed out/],
+    [5, /must be the base64 wire transaction/],
+    [null, /must be the base64 wire transaction/],
+  ] as const) {
     const answer = await bench.post(signPath(created.body), { transaction });
     assert.equal(answer.status, 400, String(transaction));
+    assert.match(String(answer.body), why);
   }
   assert.equal((await bench.post(signPath(created.body), { signOrder: 'mine' })).status, 400);
   // Signatures of others in the slots are not looked at: the service has its own.

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { request as undici } from 'undici';
 import { parseBundleHeader } from '../../src/formats/ans104/bundle-header.ts';
 import { startTestUpload, type TestUpload } from '../../src/upload/testing.ts';
@@ -128,8 +127,16 @@ describe('local copies', () => {
       const digest = String(segments?.segments.split(':')[0]);
       const permanent = async () => (await upload.get(`/v1/tx/${id}/status`)).body.info === 'permanent';
       await eventually('the item to be permanent', permanent);
+      // A blob that nobody uses goes right after the copies that are due.
+      const unused = '0'.repeat(digest.length);
+      await upload.sql.run(
+        'INSERT INTO upload_blobs (digest, uses, deleting, changed_at) VALUES (?, 0, 0, 0)',
+        unused,
+      );
       skew += 200_000;
-      await sleep(200);
+      await eventually('copies to be looked through', async () => {
+        return (await upload.sql.get('SELECT 1 FROM upload_blobs WHERE digest = ?', unused)) === undefined;
+      });
       assert.equal((await upload.get(`/v1/data-item/${id}`)).status, 200);
       skew += 200_000;
       await eventually(

@@ -104,6 +104,39 @@ forEachEngine((_engine, open) => {
       await assertSound(credits);
     });
 
+    it('bring along what they lent to others, and the notice that they asked for', async () => {
+      const { credits } = await openTestLedger(open);
+      await give(credits, keyHash, 10n);
+      await lend(credits, keyHash, friend, 4n, 'lent');
+      await credits.setNotice(keyHash, 3n);
+      await credits.unite(key);
+      const { givenApprovals } = await credits.approvalsOf(key.wallet.address);
+      assert.deepEqual(
+        givenApprovals.map(({ approvalDataItemId, payingAddress }) => [approvalDataItemId, payingAddress]),
+        [['lent', key.wallet.address]],
+      );
+      assert.deepEqual(await credits.notice(key.wallet.address), { winc: 3n, own: true });
+      await credits.spend(upload(friend, 4n, 'item', { paidBy: [kyve], directive: 'list-only' }));
+      assert.equal(await owned(credits, key.wallet.address), 6n);
+      await assertSound(credits);
+    });
+
+    it('are united when the account is opened, also with what an older version left', async () => {
+      const { credits, sql } = await openTestLedger(open);
+      await sql.run(
+        "INSERT INTO credits_accounts (address, address_type, balance, created_at) VALUES (?, 'arweave', '5', 1)",
+        hashed,
+      );
+      await sql.run(
+        `INSERT INTO credits_entries (account, amount, reason, change_id, line, created_at)
+         VALUES (?, '5', 'crypto_payment', 'old', 0, 1)`,
+        hashed,
+      );
+      assert.deepEqual(await give(credits, base58, 2n), { applied: true, balance: 7n });
+      assert.deepEqual(await credits.namesOf(base58), [base58, hashed]);
+      await assertSound(credits);
+    });
+
     it('bring along what is owed', async () => {
       const { credits } = await openTestLedger(open);
       await give(credits, key.wallet.address, 10n);

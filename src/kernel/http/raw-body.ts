@@ -14,7 +14,7 @@ export function keepBodies(app: App): (request: Request) => Buffer {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     bodies.set(request.raw, Buffer.from(body));
     if (body.length === 0) done(null, undefined);
-    else parse(request, body.toString(), done);
+    else void parse(request, body.toString(), done);
   });
   return (request) => bodies.get(request.raw) ?? empty;
 }

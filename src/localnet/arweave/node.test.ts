@@ -250,8 +250,13 @@ describe('mining by itself', () => {
       `/tx/${encodeBase64url(transaction.id)}/status`,
     );
     assert.equal(status.block_height, 1);
-    await new Promise((resolve) => setTimeout(resolve, 40));
-    assert.equal(await client.height(), 4);
     assert.ok((await client.balance(MINER)) > 0n);
+    // Had it gone on meanwhile, the next would not be in the fifth block.
+    const next = await wallet.transaction(client, { data: Buffer.from('after a rest') });
+    assert.equal(await client.height(), 4);
+    assert.equal((await client.postTx(next)).status, 200);
+    while ((await client.height()) < 8) await new Promise((resolve) => setTimeout(resolve, 5));
+    const after = await client.json<{ block_height: number }>(`/tx/${encodeBase64url(next.id)}/status`);
+    assert.equal(after.block_height, 5);
   });
 });

@@ -118,7 +118,7 @@ function returnRoute(scope: App, { returns, signatures }: AccountReturnsDeps): v
   const parse = scope.getDefaultJsonParser('error', 'error');
   scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     bodies.set(request.raw, Buffer.from(body));
-    parse(request, body.toString(), done);
+    void parse(request, body.toString(), done);
   });
   scope.post(
     '/account/returns',

@@ -71,6 +71,26 @@ forEachEngine((_engine, open) => {
     assert.deepEqual([refundTries, refundAfter], [1, now + 60_000]);
   });
 
+  it('counts no try back when the answer to an earlier one comes late', async () => {
+    const s = await setUp(await open(cardMigrations));
+    await failQuote(s.context, 'quote', 'expired');
+    await s.sync({});
+    const { promise: late, resolve: answer } = Promise.withResolvers<undefined>();
+    s.world.onRefund = () => late;
+    const first = s.giveBack();
+    while (s.numbers.length === 0) await new Promise(setImmediate);
+    s.world.onRefund = async () => undefined;
+    await s.giveBack();
+    s.clock.now += day;
+    await s.giveBack();
+    const counted = await s.row();
+    answer(undefined);
+    await first;
+    assert.deepEqual(s.numbers, [1, 1, 2]);
+    const { refundTries, refundAfter } = await s.row();
+    assert.deepEqual([refundTries, refundAfter], [2, counted.refundAfter]);
+  });
+
   it('is owed again when a refund fails that was thought made, and a hand-made one ends it', async () => {
     const s = await setUp(await open(cardMigrations));
     await failQuote(s.context, 'quote', 'expired');

@@ -102,17 +102,50 @@ describe('SQLite', () => {
     const wrote = insert(sql, 1).then(() => answers.push('write'));
     for (let turn = 0; held.length === 0 && turn < 10_000; turn += 1) await new Promise(setImmediate);
     const read = numbers(sql).then((rows) => answers.push(`read ${rows}`));
+    const got = sql.get<{ n: number }>('SELECT n FROM rows').then((row) => answers.push(`get ${row?.n}`));
     const streamed = (async () => {
       for await (const row of sql.stream<{ n: number }>('SELECT n FROM rows'))
         answers.push(`stream ${row.n}`);
     })();
     const refused = insert(sql, 1).catch(() => answers.push('refused'));
     for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
-    assert.deepEqual(answers, []);
+    const early = [...answers];
+    // Before anything is asserted: what is held would keep a failed test from its end.
     isHeld = false;
     for (const release of held.splice(0)) release();
-    await Promise.all([wrote, read, streamed, refused]);
-    assert.deepEqual(answers.sort(), ['read 1', 'refused', 'stream 1', 'write']);
+    assert.deepEqual(early, []);
+    await Promise.all([wrote, read, got, streamed, refused]);
+    assert.deepEqual(answers.sort(), ['get 1', 'read 1', 'refused', 'stream 1', 'write']);
+  });
+
+  it('answers one that has seen rows of another process once those are on disk', async () => {
+    const held: (() => void)[] = [];
+    let isHeld = false;
+    const sql = open({
+      datasync(_descriptor, done) {
+        if (isHeld) held.push(() => done(null));
+        else setImmediate(done, null);
+      },
+    });
+    await insert(sql, 1);
+    isHeld = true;
+    const other = new DatabaseSync(path);
+    other.exec('INSERT INTO rows (n) VALUES (2)');
+    other.close();
+    let seen: number | undefined;
+    const answered = sql.transaction(async (tx) => {
+      seen = (await tx.all('SELECT n FROM rows')).length;
+    });
+    let isAnswered = false;
+    answered.then(() => {
+      isAnswered = true;
+    }, assert.fail);
+    while (seen === undefined) await new Promise(setImmediate);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    const [early, syncs] = [isAnswered, held.length];
+    for (const release of held.splice(0)) release();
+    assert.deepEqual({ early, syncs, seen }, { early: false, syncs: 1, seen: 2 });
+    await answered;
   });
 
   it('refuses all work after a failed sync', async () => {
@@ -120,6 +153,7 @@ describe('SQLite', () => {
     await assert.rejects(insert(sql, 1), DatabaseUnavailable);
     await assert.rejects(insert(sql, 2), DatabaseUnavailable);
     await assert.rejects(numbers(sql), DatabaseUnavailable);
+    await assert.rejects(sql.get('SELECT n FROM rows'), DatabaseUnavailable);
     const other = new DatabaseSync(path);
     assert.deepEqual(other.prepare('SELECT n FROM rows WHERE n = 2').all(), []);
     other.close();
@@ -171,14 +205,18 @@ describe('SQLite', () => {
       await tx.run('INSERT INTO rows (n) VALUES (1)');
       await new Promise(() => {});
     });
+    let inner: Promise<number> | undefined;
     const nested = sql.transaction(async (tx) => {
       await tx.run('INSERT INTO rows (n) VALUES (2)');
-      await insert(sql, 3);
+      inner = insert(sql, 3);
+      await inner;
     });
     const fine = insert(sql, 4);
     await assert.rejects(stuck, /other than its own statements/);
     await assert.rejects(nested, /other than its own statements/);
     assert.equal(await fine, 1);
+    // It waited behind all of them, perhaps for another batch.
+    assert.equal(await inner, 1);
     assert.deepEqual(await numbers(sql), [3, 4]);
   });
 

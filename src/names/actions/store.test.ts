@@ -1,0 +1,136 @@
+/** Actions as rows: each step moves the one that is meant, from where it stands, and nothing else. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { forEachEngine } from '../../storage/sql/testing.ts';
+import { countOpenActions, listOpenActions } from './open-list.ts';
+import {
+  advance,
+  awaitingCountIn,
+  findAction,
+  findByPayerNonce,
+  insertAction,
+  keptWincOf,
+  openActions,
+} from './store.ts';
+
+const nonceOf = (n: number) => `aaaaaaaa-0000-4000-8000-00000000000${n}`;
+
+interface Made {
+  readonly payer?: string;
+  readonly status?: string;
+  readonly ownerSigns?: number;
+  readonly at?: number;
+}
+
+async function add(
+  sql: Sql,
+  n: number,
+  { payer = 'payer', status = 'reserved', ownerSigns = 0, at = n }: Made = {},
+) {
+  const columns = {
+    ...{ nonce: nonceOf(n), payer, payer_type: 'solana', payer_nonce: `nonce ${n}` },
+    ...{ winc: '100', mtoken: '5', token_winc: '7', kept_winc: String(n), expires_at: 1_000 },
+    owner_signs: ownerSigns,
+  };
+  await insertAction(sql, { action: 'extend-lease', name: `name-${n}`, years: 1 }, columns, at);
+  await sql.run('UPDATE arns_action SET status = ? WHERE nonce = ?', status, nonceOf(n));
+}
+
+const statuses = ['reserved', 'sending', 'awaiting', 'signed', 'spawned', 'completed', 'expired', 'failed'];
+
+forEachEngine((_engine, open) => {
+  describe('a name action', () => {
+    it('is found by its nonce in either case, and by its payer and the nonce of that payer', async () => {
+      const sql = await open(namesLedgerMigrations);
+      await add(sql, 1);
+      await add(sql, 2, { payer: 'other' });
+      const found = await findAction(sql, nonceOf(1));
+      assert.deepEqual(
+        [found?.winc, found?.mtoken, found?.tokenWinc, found?.keptWinc, found?.ownerSigns, found?.ownerFirst],
+        [100n, 5n, 7n, 1n, false, false],
+      );
+      assert.deepEqual(found?.request, { action: 'extend-lease', name: 'name-1', years: 1 });
+      assert.deepEqual([found?.owned, found?.service, found?.before], [undefined, undefined, undefined]);
+      assert.equal((await findAction(sql, nonceOf(1).toUpperCase()))?.nonce, nonceOf(1));
+      assert.equal(await findAction(sql, nonceOf(3)), undefined);
+      assert.equal((await findByPayerNonce(sql, 'payer', 'nonce 1'))?.nonce, nonceOf(1));
+      assert.equal(await findByPayerNonce(sql, 'payer', 'nonce 2'), undefined);
+      assert.equal(await findByPayerNonce(sql, 'other', 'nonce 1'), undefined);
+      assert.deepEqual([await keptWincOf(sql, nonceOf(2)), await keptWincOf(sql, 'none')], [2n, 0n]);
+      // Stored as it came, before both were one.
+      await sql.run('UPDATE arns_action SET nonce = ? WHERE nonce = ?', nonceOf(2).toUpperCase(), nonceOf(2));
+      assert.equal((await findAction(sql, nonceOf(2).toUpperCase()))?.payer, 'other');
+    });
+
+    it('moves on from where it stands, with what is given, and leaves the rest', async () => {
+      const sql = await open(namesLedgerMigrations);
+      await add(sql, 1);
+      await add(sql, 2);
+      const service = { wire: Buffer.from('wire'), signature: 'signed', lastValidBlockHeight: 9 };
+      assert.equal(await advance(sql, nonceOf(1), ['awaiting', 'signed'], 'sending', { at: 5 }), false);
+      assert.equal(
+        await advance(sql, nonceOf(1), ['signed', 'reserved'], 'sending', { at: 5, service }),
+        true,
+      );
+      assert.equal(await advance(sql, nonceOf(1), ['reserved'], 'sending', { at: 6 }), false);
+      const sent = await findAction(sql, nonceOf(1));
+      assert.deepEqual([sent?.status, sent?.service, sent?.owned], ['sending', service, undefined]);
+      assert.deepEqual([sent?.failedAt, sent?.keptWinc], [null, 1n]);
+      const owned = { ...service, signature: 'by the owner' };
+      const more = { at: 7, owned, failedReason: 'why', keptWinc: 4n, ownerFirst: true, messageId: 'm' };
+      assert.equal(await advance(sql, nonceOf(1), ['sending'], 'failed', more), true);
+      const failed = await findAction(sql, nonceOf(1));
+      assert.deepEqual(
+        [failed?.status, failed?.failedAt, failed?.failedReason, failed?.keptWinc, failed?.messageId],
+        ['failed', 7, 'why', 4n, 'm'],
+      );
+      assert.deepEqual([failed?.owned, failed?.service, failed?.ownerFirst], [owned, service, true]);
+      assert.equal((await findAction(sql, nonceOf(2)))?.status, 'reserved');
+      assert.equal(await advance(sql, nonceOf(2), ['reserved'], 'expired', { at: 8 }), true);
+      assert.equal((await findAction(sql, nonceOf(2)))?.failedAt, 8);
+    });
+
+    it('is open until it has ended, listed in pages', async () => {
+      const sql = await open(namesLedgerMigrations);
+      for (const [index, status] of statuses.entries()) await add(sql, index + 1, { status });
+      const nonces = async (since: number, after: string, limit: number) =>
+        (await openActions(sql, since, after, limit)).map(({ nonce }) => Number(nonce.at(-1)));
+      assert.deepEqual(await nonces(99, '', 99), [1, 2, 3, 4, 5]);
+      assert.deepEqual(await nonces(3, '', 99), [1, 2, 3]);
+      assert.deepEqual(await nonces(99, nonceOf(2), 2), [3, 4]);
+      assert.equal(await countOpenActions(sql), 5);
+      const first = await listOpenActions(sql, { before: undefined, limit: 2 }, 1_000);
+      assert.deepEqual(
+        first.items.map(({ id }) => Number(id.at(-1))),
+        [5, 4],
+      );
+      assert.notEqual(first.next, null);
+      const rest = await listOpenActions(sql, { before: { at: 4, id: nonceOf(4) }, limit: 5 }, 1_001);
+      assert.deepEqual(
+        rest.items.map(({ id, why }) => [Number(id.at(-1)), why.slice(0, 17)]),
+        [
+          [3, 'Nobody signed it '],
+          [2, 'The transaction n'],
+          [1, 'It is paid for, a'],
+        ],
+      );
+      const all = await listOpenActions(sql, { before: undefined, limit: 5 }, 1_000);
+      assert.match(all.items[2]?.why ?? '', /^It waits for its owner/);
+      assert.equal(all.next, null);
+    });
+
+    it('waits for a signature, or will: so many are counted for one payer', async () => {
+      const sql = await open(namesLedgerMigrations);
+      await add(sql, 1, { status: 'awaiting' });
+      await add(sql, 2, { status: 'reserved', ownerSigns: 1 });
+      await add(sql, 3, { status: 'reserved' });
+      await add(sql, 4, { status: 'completed', ownerSigns: 1 });
+      await add(sql, 5, { status: 'awaiting', payer: 'other' });
+      const count = (payer: string) => sql.transaction((tx) => awaitingCountIn(tx, payer));
+      assert.deepEqual([await count('payer'), await count('other'), await count('nobody')], [2, 1, 0]);
+      assert.equal(await count('payer'), 2);
+    });
+  });
+});
