@@ -1,0 +1,177 @@
+/** Uploads from receipt to chain: what clients were promised, held against the ledger, the chain and the gateway. */
+
+import { winc } from '../../../src/credits/credits.ts';
+import { createCredits } from '../../../src/credits/ledger/ledger.ts';
+import { parseBundleHeader } from '../../../src/formats/ans104/bundle-header.ts';
+import { HttpClient } from '../../../src/outside/http.ts';
+import { testArweaveKey } from '../../../src/wallets/testing/keys.ts';
+import { type ArweaveNetwork, type MinedTransaction, short } from '../arweave.ts';
+import { clockFaults, databaseFaults, networkFaults, processFaults } from '../faults.ts';
+import type { Network } from '../network.ts';
+import type { Scenario } from '../scenario.ts';
+import type { World } from '../world.ts';
+import { blobFaults, nodeFaults } from './faults.ts';
+import { createUploads } from './installation.ts';
+import { Uploader, type UploadPromise } from './uploader.ts';
+
+interface UploadsOptions {
+  readonly world: World;
+  readonly network: Network;
+  readonly arweave: ArweaveNetwork;
+  readonly isDay: () => boolean;
+}
+
+interface ItemRow {
+  readonly id: string;
+  readonly state: string;
+  readonly winc: string;
+  readonly bundle: string | null;
+}
+
+const uploaders = 2;
+const gift = 10n ** 12n;
+
+export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptions): Scenario {
+  const random = world.random('uploads');
+  const { ledger, blobs, processes } = createUploads(world, arweave, {
+    processes: 1 + random.below(2),
+    gatewayUrl: undefined,
+  });
+  const clients = Array.from(
+    { length: uploaders },
+    (_, index) =>
+      new Uploader({
+        process: world.process(`uploader-${index + 1}`),
+        random: world.random(`uploader ${index + 1}`),
+        urls: processes.map(({ url }) => url),
+        gatewayUrl: undefined,
+        isDay,
+      }),
+  );
+  /** Blobs that are gone for good: their items may be given up, and are paid back. */
+  const spoiled = new Set<string>();
+  const promises = () => clients.flatMap((client) => [...client.promises.values()]);
+  const isExcused = ({ digest }: UploadPromise) => spoiled.has(digest);
+  const item = (id: string) =>
+    ledger.look<ItemRow>('SELECT id, state, winc, bundle FROM upload_items WHERE id = ?', id)[0];
+  const origins = [...arweave.nodes, ...processes].map(({ url }) => url);
+  const origin = world.process('operator');
+
+  return {
+    name: 'uploads',
+    servers: processes,
+    clients: [
+      {
+        process: origin,
+        async program() {
+          const credits = createCredits({ sql: ledger.open() });
+          for (const { address } of clients) {
+            const given = { address, addressType: 'solana', amount: winc(gift), reason: 'payment' } as const;
+            await credits.credit({ ...given, id: `gift ${address}` });
+          }
+        },
+      },
+      ...clients,
+    ],
+    faults: [
+      ...processFaults(processes),
+      ...clockFaults(processes, [ledger]),
+      ...databaseFaults([ledger]),
+      ...networkFaults(network, origins, processes),
+      ...blobFaults(blobs, (digest) => spoiled.add(digest)),
+      ...nodeFaults(arweave, testArweaveKey.address),
+    ],
+
+    watch() {
+      if (!ledger.isQuiet) return;
+      for (const { id } of ledger.look<{ id: string }>(
+        "SELECT id FROM upload_items WHERE state = 'failed'",
+      )) {
+        const promise = promises().find((one) => one.id === id);
+        if (promise !== undefined && !isExcused(promise))
+          world.broken(`${short(id)} was promised, and is given up`);
+      }
+    },
+
+    open() {
+      if (!ledger.isQuiet) return ['a transaction'];
+      const items = ledger.look<ItemRow>(
+        "SELECT id, state, winc, bundle FROM upload_items WHERE state NOT IN ('permanent', 'failed')",
+      );
+      return items.map(({ id, state }) => `${short(id)} is ${state}`);
+    },
+
+    async settled() {
+      const wrong: string[] = [];
+      const onChain = bundledItems(arweave, wrong);
+      for (const promise of promises()) {
+        const { id, bytes, deadlineHeight } = promise;
+        const row = item(id);
+        const places = onChain.get(id) ?? [];
+        const excused = isExcused(promise);
+        if (row === undefined) wrong.push(`${short(id)} is not in the ledger`);
+        if (row?.state === 'failed' && excused) continue;
+        if (places.length !== 1) wrong.push(`${short(id)} is in ${places.length} bundles on the chain`);
+        const [place] = places;
+        if (place === undefined) continue;
+        if (!place.bytes.equals(bytes)) wrong.push(`${short(id)} is on the chain with other bytes`);
+        if (place.height > deadlineHeight && !excused)
+          wrong.push(
+            `${short(id)} came to the chain at ${place.height}, after its deadline ${deadlineHeight}`,
+          );
+      }
+      const sql = ledger.open();
+      const credits = createCredits({ sql });
+      const { ok, problems } = await credits.selfCheck();
+      if (!ok) wrong.push(`the ledger does not add up: ${JSON.stringify(problems).slice(0, 300)}`);
+      const items = await sql.all<ItemRow & { signer: string }>(
+        'SELECT id, state, winc, bundle, signer FROM upload_items',
+      );
+      for (const { address } of clients) {
+        const spent = items
+          .filter(({ signer, state }) => signer === address && state !== 'failed')
+          .reduce((sum, one) => sum + BigInt(one.winc), 0n);
+        const balance = (await credits.balance(address))?.winc ?? 0n;
+        if (balance !== gift - spent)
+          wrong.push(`${address} has ${balance}, and should have ${gift - spent}`);
+      }
+      const http = new HttpClient({ timeoutMs: 60_000, maxBytes: 65_536 });
+      for (const { url, process } of processes) {
+        const answer = await http.call(`${url}/health`).catch(() => undefined);
+        if (answer?.status !== 200)
+          wrong.push(`${process.name} is not healthy: ${answer?.status} ${answer?.body}`);
+      }
+      return wrong;
+    },
+  };
+}
+
+interface Place {
+  readonly tx: string;
+  readonly height: number;
+  readonly bytes: Buffer;
+}
+
+/** Every item of every bundle on the chain that the nodes follow. */
+function bundledItems(arweave: ArweaveNetwork, wrong: string[]): Map<string, Place[]> {
+  const items = new Map<string, Place[]>();
+  for (const mined of arweave.best.mined.values()) {
+    const data = arweave.dataOf(mined);
+    if (data === undefined) {
+      wrong.push(`no node has all of ${short(mined.id)}`);
+      continue;
+    }
+    for (const { id, bytes } of itemsOf(data, mined)) {
+      items.set(id, [...(items.get(id) ?? []), { tx: mined.id, height: mined.height, bytes }]);
+    }
+  }
+  return items;
+}
+
+function itemsOf(data: Buffer, { id }: MinedTransaction): { id: string; bytes: Buffer }[] {
+  const header = parseBundleHeader(data);
+  if (typeof header === 'string') throw new Error(`${id} is no bundle: ${header}`);
+  return Array.from({ length: header.count }, (_, index) => {
+    return { id: header.id(index), bytes: data.subarray(header.offsets[index], header.offsets[index + 1]) };
+  });
+}
