@@ -1,7 +1,7 @@
 /**
  * The simulated world by hand: `npm run simulate -- --seed S` replays one run and tells its story, `--seeds N` runs so many
  * fresh ones, or those from `--from` on, until one fails. `--hours` is the simulated time of each, `--jobs` how many processes
- * share the work, `--minutes` when no further seed is begun.
+ * share the work, `--minutes` when no further seed is begun, `--only` one scenario: `uploads` or `names`.
  */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: '1' },
     minutes: { type: 'string' },
     lines: { type: 'string', default: '60' },
+    only: { type: 'string' },
     quiet: { type: 'boolean', default: false },
   },
 });
@@ -27,7 +28,7 @@ process.exit(await many());
 
 async function replay(seed: number): Promise<number> {
   const { simulate } = await import('../test/simulation/run.ts');
-  const { story, broken, events, hours: passed } = await simulate({ seed, hours });
+  const { story, broken, events, hours: passed } = await simulate({ seed, hours, only: values.only });
   if (!values.quiet) console.log(story.text());
   console.log(`seed ${seed}: ${Math.round(passed)} hours, ${events} events`);
   if (broken !== undefined) console.log(`broken: ${broken}`);
@@ -48,6 +49,7 @@ async function many(): Promise<number> {
       String(Math.min(share, seeds - index * share)),
     ];
     const others = ['--hours', String(hours), '--lines', values.lines];
+    if (values.only !== undefined) others.push('--only', values.only);
     if (values.minutes !== undefined) others.push('--minutes', values.minutes);
     return spawn(process.execPath, [import.meta.filename, ...own, ...others], { stdio: 'inherit' });
   });
@@ -73,7 +75,7 @@ async function inTurn(from: number, seeds: number): Promise<number> {
   let [simulated, events] = [0, 0];
   for (let seed = from; seed < from + seeds; seed += 1) {
     if (values.minutes !== undefined && passed() > Number(values.minutes) * 60) break;
-    const report = await simulate({ seed, hours });
+    const report = await simulate({ seed, hours, only: values.only });
     simulated += report.hours;
     events += report.events;
     if (report.broken === undefined) continue;

@@ -5,6 +5,7 @@
 import './machine.ts';
 import { ArweaveNetwork } from './arweave.ts';
 import { skewed, Troubles } from './faults.ts';
+import { namesScenario } from './names/scenario.ts';
 import { Network } from './network.ts';
 import type { Scenario } from './scenario.ts';
 import type { Story } from './story.ts';
@@ -15,6 +16,8 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Simulated hours at least; a day is ended. */
   readonly hours: number;
+  /** Of one scenario only. */
+  readonly only?: string | undefined;
 }
 
 export interface SimulationReport {
@@ -35,7 +38,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const world = new World(options.seed);
   let broken: string | undefined;
   try {
-    await new Simulation(world).run(options.hours * hour);
+    await new Simulation(world, options.only).run(options.hours * hour);
   } catch (error) {
     if (error instanceof Broken) broken = error.message;
     else broken = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -52,12 +55,22 @@ class Simulation {
   #isDay = true;
   #hasSettled = false;
 
-  constructor(world: World) {
+  constructor(world: World, only: string | undefined) {
     this.#world = world;
     this.#random = world.random('days');
     const network = new Network(world);
-    const arweave = new ArweaveNetwork(world, network, 1 + this.#random.below(3));
-    this.#scenarios = [uploadsScenario({ world, network, arweave, isDay: () => this.#isDay })];
+    const nodes = 1 + this.#random.below(3);
+    const isDay = () => this.#isDay;
+    const makers = {
+      uploads: () => {
+        const arweave = new ArweaveNetwork(world, network, nodes);
+        return uploadsScenario({ world, network, arweave, isDay });
+      },
+      names: () => namesScenario({ world, network, isDay }),
+    };
+    const chosen = Object.entries(makers).filter(([name]) => only === undefined || name === only);
+    if (chosen.length === 0) throw new Error(`there is no scenario ${only}`);
+    this.#scenarios = chosen.map(([, make]) => make());
     this.#troubles = new Troubles(
       world,
       this.#scenarios.flatMap(({ faults }) => faults),
