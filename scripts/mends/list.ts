@@ -27,6 +27,8 @@ export type Check =
         /** The first seed; undefined: fresh ones. */
         readonly from?: number;
         readonly minutes: number;
+        /** Of this scenario only. */
+        readonly only: string;
       };
     }
   | {
@@ -44,7 +46,7 @@ const stranger = (seed: number, ...options: string[]): Check => ({
 });
 
 /** Fresh seeds of the simulated world until one breaks. */
-const simulation: Check = { simulation: { minutes: 9 } };
+const simulation = (only: string): Check => ({ simulation: { minutes: 9, only } });
 
 export const mends: readonly Mend[] = [
   {
@@ -1780,7 +1782,7 @@ export const mends: readonly Mend[] = [
         put: '      const tried = await tx.get<{ attempts: number }>(\n        "SELECT attempts FROM upload_bundles WHERE plan = ?",\n        plan,\n      );\n      if (item.misses + (tried?.attempts ?? 0) >= maxMisses) {',
       },
     ],
-    fails: simulation,
+    fails: simulation('uploads'),
   },
   {
     what: 'the simulated world: a mined bundle is paid for twice when one node lacks it and another is away',
@@ -1791,7 +1793,7 @@ export const mends: readonly Mend[] = [
         put: '',
       },
     ],
-    fails: simulation,
+    fails: simulation('uploads'),
   },
   {
     what: 'the simulated world: a flipped bit of a stored blob is mined',
@@ -1807,7 +1809,7 @@ export const mends: readonly Mend[] = [
         put: '',
       },
     ],
-    fails: simulation,
+    fails: simulation('uploads'),
   },
   {
     what: 'the simulated world: a torn blob holds its whole bundle up for ever',
@@ -1818,7 +1820,7 @@ export const mends: readonly Mend[] = [
         put: 'if (isBroken || error instanceof BlobMissing)',
       },
     ],
-    fails: simulation,
+    fails: simulation('uploads'),
   },
   {
     what: 'the simulated world: nobody bundles for as long as a clock was ahead when its process died',
@@ -1829,7 +1831,7 @@ export const mends: readonly Mend[] = [
         put: '',
       },
     ],
-    fails: simulation,
+    fails: simulation('uploads'),
   },
   {
     what: 'the simulated world: a bundle that was put off by a clock that was ahead waits until that time comes',
@@ -1840,6 +1842,76 @@ export const mends: readonly Mend[] = [
         put: "'(due_at <= ? OR due_at > ? + 9e15)'",
       },
     ],
-    fails: simulation,
+    fails: simulation('uploads'),
+  },
+  {
+    what: 'the simulated world: a name transaction that a node behind the others does not show is paid back',
+    undo: [
+      {
+        file: 'src/names/chain/delivery.ts',
+        find: `    const status = await chain.status(signature);
+    if (status !== undefined) return ended(status);
+    const { slot, height } = await chain.finalized();
+    if (height <= lastValidBlockHeight) return undefined;
+    const everywhere = await chain.lookUpStatus(signature);
+    if (everywhere.state === 'found') return ended(everywhere.value);
+    return everywhere.state === 'absent' && everywhere.at >= slot ? { outcome: 'expired' } : undefined;
+`,
+        put: `    const { height } = await chain.finalized();
+    const status = await chain.status(signature);
+    if (status !== undefined) return ended(status);
+    return height <= lastValidBlockHeight ? undefined : { outcome: 'expired' };
+`,
+      },
+    ],
+    fails: simulation('names'),
+  },
+  {
+    what: 'the simulated world: buyers who come together are told that the name chain is unavailable',
+    undo: [
+      {
+        file: 'src/names/actions/token-lists.ts',
+        find: '  return context.locks.hold(serviceList, async () => {\n',
+        put: '  return Promise.resolve().then(async () => {\n',
+      },
+      {
+        file: 'src/names/actions/token-lists.ts',
+        find: '    // A process that lost the lock may have extended it meanwhile: the list is read again.\n',
+        put: "    throw new ChainUnavailable('a list of tokens was not extended');\n",
+      },
+      {
+        file: 'src/names/actions/perform.ts',
+        find: '      await locks.fence(tx, serviceList);\n',
+        put: '',
+      },
+    ],
+    fails: simulation('names'),
+  },
+  {
+    what: 'the simulated world: requests at once pass the limit of actions that wait for a signature',
+    undo: [
+      {
+        file: 'src/names/actions/create.ts',
+        find: '  try {\n    await context.sql.transaction(async (tx) => {\n      // Counted',
+        put: '  const before = await context.sql.transaction((tx) => awaitingCountIn(tx, payer.address));\n  try {\n    await context.sql.transaction(async (tx) => {\n      // Counted',
+      },
+      {
+        file: 'src/names/actions/create.ts',
+        find: '(await awaitingCountIn(tx, payer.address)) >= maxOpen',
+        put: 'before >= maxOpen',
+      },
+    ],
+    fails: simulation('names'),
+  },
+  {
+    what: 'the simulated world: what the service does for a name is sent after it was paid back',
+    undo: [
+      {
+        file: 'src/names/actions/perform.ts',
+        find: '  if (!isNext) throw stillBusy();\n',
+        put: '',
+      },
+    ],
+    fails: simulation('names'),
   },
 ];

@@ -16,7 +16,7 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Simulated hours at least; a day is ended. */
   readonly hours: number;
-  /** Of one scenario only. */
+  /** The scenario; the seed draws one where it is not said. */
   readonly only?: string | undefined;
 }
 
@@ -68,9 +68,10 @@ class Simulation {
       },
       names: () => namesScenario({ world, network, isDay }),
     };
-    const chosen = Object.entries(makers).filter(([name]) => only === undefined || name === only);
-    if (chosen.length === 0) throw new Error(`there is no scenario ${only}`);
-    this.#scenarios = chosen.map(([, make]) => make());
+    const names = Object.keys(makers);
+    const wanted = only ?? world.random('scenario').pick(names);
+    if (!(wanted in makers)) throw new Error(`no scenario is named ${wanted}: ${names.join(', ')}`);
+    this.#scenarios = Object.entries(makers).flatMap(([name, make]) => (name === wanted ? [make()] : []));
     this.#troubles = new Troubles(
       world,
       this.#scenarios.flatMap(({ faults }) => faults),
