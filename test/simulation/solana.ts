@@ -244,11 +244,12 @@ export class SolanaNode {
   behindMs: number;
   /** What it is sent goes nowhere. */
   loses = false;
-  /** It answers that it has too much to do. */
-  refuses = false;
+  /** The share of what it is asked that it refuses, having too much to do. */
+  refuses = 0;
   /** Slots for which it knows transactions. */
   remembers = Number.POSITIVE_INFINITY;
   readonly usuallyBehindMs: number;
+  readonly #random: SeededRandom;
   readonly #solana: SolanaNetwork;
   readonly #world: World;
   readonly #network: Network;
@@ -262,7 +263,8 @@ export class SolanaNode {
     this.#network = network;
     this.url = `http://solana-${number}.test`;
     this.process = world.process(`solana-${number}`);
-    this.usuallyBehindMs = 50 + 350 * world.random(`solana node ${number}`).fraction();
+    this.#random = world.random(`solana node ${number}`);
+    this.usuallyBehindMs = 50 + 350 * this.#random.fraction();
     this.behindMs = this.usuallyBehindMs;
   }
 
@@ -287,7 +289,7 @@ export class SolanaNode {
   }
 
   async #answer(context: RpcContext, { body }: Asked): Promise<Answered> {
-    if (this.refuses) return { status: 429, body: '' };
+    if (this.#random.fraction() < this.refuses) return { status: 429, body: '' };
     const question = tryParseJson(body.toString());
     const method = String(memberOf(question, 'method'));
     const params = memberOf(question, 'params');

@@ -81,11 +81,12 @@ export function solanaFaults(solana: SolanaNetwork): Fault[] {
       'solana node refuses',
       20 * minute,
       'has too much to do',
-      (node) => {
-        node.refuses = true;
+      (node, drawn) => {
+        // Most refuse some of what they are asked, a few all of it.
+        node.refuses = Math.min(1, 0.2 + drawn(minute) / minute);
       },
       (node) => {
-        node.refuses = false;
+        node.refuses = 0;
       },
     ),
     {

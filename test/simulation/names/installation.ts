@@ -43,10 +43,20 @@ export const mostOpen = 4;
 const firstPort = 4_000;
 const serviceAddress = 'NameServiceNameServiceNameServiceNameServi0';
 
-/** Remembers every transaction that was ever made for an action: rows keep the last one only. */
+/**
+ * Remembers every transaction that was ever made for an action, where rows keep the last one only, and how many actions of
+ * each payer waited for a signature at once.
+ */
 const remembering: Migration = {
-  id: 'simulation-transactions',
+  id: 'simulation-memory',
   up: `
+CREATE TABLE most_open (payer TEXT PRIMARY KEY, actions BIGINT NOT NULL);
+CREATE TRIGGER opened AFTER INSERT ON arns_action BEGIN
+  INSERT OR REPLACE INTO most_open (payer, actions) SELECT NEW.payer, MAX(
+    COALESCE((SELECT actions FROM most_open WHERE payer = NEW.payer), 0),
+    (SELECT COUNT(*) FROM arns_action
+      WHERE payer = NEW.payer AND (status = 'awaiting' OR (status = 'reserved' AND owner_signs = 1))));
+END;
 CREATE TABLE made_transactions (nonce TEXT NOT NULL, kind TEXT NOT NULL, signature TEXT NOT NULL, PRIMARY KEY (kind, signature));
 CREATE TRIGGER made_for_owner AFTER UPDATE OF signature ON arns_action WHEN NEW.signature IS NOT NULL BEGIN
   INSERT OR IGNORE INTO made_transactions (nonce, kind, signature) VALUES (NEW.nonce, 'owned', NEW.signature);
