@@ -81,7 +81,8 @@ async function inTurn(from: number, seeds: number): Promise<number> {
     if (report.broken === undefined) continue;
     console.log(report.story.text(Number(values.lines)));
     console.log(`seed ${seed} broke after ${Math.round(report.hours)} hours: ${report.broken}`);
-    console.log(`again: npm run simulate -- --seed ${seed} --hours ${hours}`);
+    const which = values.only === undefined ? '' : ` --only ${values.only}`;
+    console.log(`again: npm run simulate -- --seed ${seed} --hours ${hours}${which}`);
     return foundCode;
   }
   console.log(
