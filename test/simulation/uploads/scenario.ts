@@ -11,6 +11,7 @@ import type { Network } from '../network.ts';
 import type { Scenario } from '../scenario.ts';
 import type { World } from '../world.ts';
 import { blobFaults, nodeFaults } from './faults.ts';
+import { createGateway, gatewayUrl } from './gateway.ts';
 import { createUploads } from './installation.ts';
 import { Uploader, type UploadPromise } from './uploader.ts';
 
@@ -33,10 +34,13 @@ const gift = 10n ** 12n;
 
 export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptions): Scenario {
   const random = world.random('uploads');
+  // It looks for work every second, and makes a run four times as long.
+  const hasGateway = random.below(4) === 0;
   const { ledger, blobs, processes } = createUploads(world, arweave, {
     processes: 1 + random.below(2),
-    gatewayUrl: undefined,
+    gatewayUrl: hasGateway ? gatewayUrl : undefined,
   });
+  const gateways = hasGateway ? [createGateway(world, arweave, processes[0]?.url ?? '')] : [];
   const clients = Array.from(
     { length: uploaders },
     (_, index) =>
@@ -44,7 +48,7 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
         process: world.process(`uploader-${index + 1}`),
         random: world.random(`uploader ${index + 1}`),
         urls: processes.map(({ url }) => url),
-        gatewayUrl: undefined,
+        gatewayUrl: hasGateway ? gatewayUrl : undefined,
         isDay,
       }),
   );
@@ -54,12 +58,14 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
   const isExcused = ({ digest }: UploadPromise) => spoiled.has(digest);
   const item = (id: string) =>
     ledger.look<ItemRow>('SELECT id, state, winc, bundle FROM upload_items WHERE id = ?', id)[0];
-  const origins = [...arweave.nodes, ...processes].map(({ url }) => url);
+  const servers = [...processes, ...gateways];
+  const databases = [ledger, ...gateways.map(({ index }) => index)];
+  const origins = [...arweave.nodes, ...servers].map(({ url }) => url);
   const origin = world.process('operator');
 
   return {
     name: 'uploads',
-    servers: processes,
+    servers,
     clients: [
       {
         process: origin,
@@ -74,10 +80,10 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
       ...clients,
     ],
     faults: [
-      ...processFaults(processes),
-      ...clockFaults(processes, [ledger]),
-      ...databaseFaults([ledger]),
-      ...networkFaults(network, origins, processes),
+      ...processFaults(servers),
+      ...clockFaults(servers, databases),
+      ...databaseFaults(databases),
+      ...networkFaults(network, origins, servers),
       ...blobFaults(blobs, (digest) => spoiled.add(digest)),
       ...nodeFaults(arweave, testArweaveKey.address),
     ],
@@ -135,7 +141,14 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
         if (balance !== gift - spent)
           wrong.push(`${address} has ${balance}, and should have ${gift - spent}`);
       }
-      const http = new HttpClient({ timeoutMs: 60_000, maxBytes: 65_536 });
+      const http = new HttpClient({ timeoutMs: 60_000, maxBytes: 4 * 1024 * 1024 });
+      for (const { id, payload, digest } of hasGateway ? promises() : []) {
+        if (item(id)?.state === 'failed') continue;
+        const answer = await http.call(`${gatewayUrl}/raw/${id}`).catch(() => undefined);
+        if (answer?.status !== 200) wrong.push(`the gateway answers ${answer?.status} for ${short(id)}`);
+        else if (!answer.body.equals(payload))
+          wrong.push(`the gateway serves ${short(id)} with other bytes (${digest.slice(0, 8)})`);
+      }
       for (const { url, process } of processes) {
         const answer = await http.call(`${url}/health`).catch(() => undefined);
         if (answer?.status !== 200)
