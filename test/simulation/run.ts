@@ -15,6 +15,8 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Simulated hours at least; a day is ended. */
   readonly hours: number;
+  /** Names of the only faults that there are; undefined: the seed has its own. */
+  readonly faults?: readonly string[] | undefined;
 }
 
 export interface SimulationReport {
@@ -35,7 +37,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const world = new World(options.seed);
   let broken: string | undefined;
   try {
-    await new Simulation(world).run(options.hours * hour);
+    await new Simulation(world, options.faults).run(options.hours * hour);
   } catch (error) {
     if (error instanceof Broken) broken = error.message;
     else broken = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -52,7 +54,7 @@ class Simulation {
   #isDay = true;
   #hasSettled = false;
 
-  constructor(world: World) {
+  constructor(world: World, faults: readonly string[] | undefined) {
     this.#world = world;
     this.#random = world.random('days');
     const network = new Network(world);
@@ -60,7 +62,8 @@ class Simulation {
     this.#scenarios = [uploadsScenario({ world, network, arweave, isDay: () => this.#isDay })];
     this.#troubles = new Troubles(
       world,
-      this.#scenarios.flatMap(({ faults }) => faults),
+      this.#scenarios.flatMap((scenario) => scenario.faults),
+      faults,
     );
     world.tell('WORLD', `seed ${world.seed}; faults: ${this.#troubles.names.join(', ') || 'none'}`);
   }
