@@ -33,6 +33,8 @@ const hour = 60 * minute;
 /** Without faults, everything that was promised has come true within this. */
 const settleMs = 8 * hour;
 
+const calmMs = 20 * minute;
+
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const world = new World(options.seed);
   let broken: string | undefined;
@@ -51,7 +53,8 @@ class Simulation {
   readonly #scenarios: readonly Scenario[];
   readonly #troubles: Troubles;
   readonly #random;
-  #isDay = true;
+  #isDay = false;
+  #isCalm = false;
   #hasSettled = false;
 
   constructor(world: World, faults: readonly string[] | undefined) {
@@ -59,7 +62,9 @@ class Simulation {
     this.#random = world.random('days');
     const network = new Network(world);
     const arweave = new ArweaveNetwork(world, network, 1 + this.#random.below(3));
-    this.#scenarios = [uploadsScenario({ world, network, arweave, isDay: () => this.#isDay })];
+    const isDay = () => this.#isDay;
+    const isCalm = () => this.#isCalm;
+    this.#scenarios = [uploadsScenario({ world, network, arweave, isDay, isCalm })];
     this.#troubles = new Troubles(
       world,
       this.#scenarios.flatMap((scenario) => scenario.faults),
@@ -83,7 +88,12 @@ class Simulation {
 
   async #day(): Promise<void> {
     this.#world.tell('WORLD', 'a day begins');
+    // Everything starts; then there is a while in which nothing is wrong, and everything must be as quick as it can be.
+    await this.#world.run(minute);
     this.#isDay = true;
+    this.#isCalm = true;
+    await this.#world.run(calmMs);
+    this.#isCalm = false;
     this.#troubles.begin();
     await this.#world.run(skewed(this.#random, hour, 5 * hour));
   }

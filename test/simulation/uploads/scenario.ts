@@ -21,6 +21,8 @@ interface UploadsOptions {
   readonly network: Network;
   readonly arweave: ArweaveNetwork;
   readonly isDay: () => boolean;
+  /** Nothing is wrong anywhere. */
+  readonly isCalm: () => boolean;
 }
 
 interface ItemRow {
@@ -35,7 +37,7 @@ const gift = 10n ** 12n;
 /** Between two looks of the operator at what a process says about itself. */
 const probeMs = 10 * 60_000;
 
-export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptions): Scenario {
+export function uploadsScenario({ world, network, arweave, isDay, isCalm }: UploadsOptions): Scenario {
   const random = world.random('uploads');
   // It looks for work every second, and makes a run four times as long.
   const hasGateway = random.below(4) === 0;
@@ -53,6 +55,7 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
         urls: processes.map(({ url }) => url),
         gatewayUrl: hasGateway ? gatewayUrl : undefined,
         isDay,
+        isCalm,
       }),
   );
   /** Blobs that are gone for good: their items may be given up, and are paid back. */
