@@ -1842,15 +1842,4 @@ export const mends: readonly Mend[] = [
     ],
     fails: simulation,
   },
-  {
-    what: 'the simulated world: an item that comes while another is announced is told to the gateway late',
-    undo: [
-      {
-        file: 'src/kernel/background/wakeable-task.ts',
-        find: 'if (!this.#stopped && !isPausing) this.#due(delayMs);',
-        put: 'if (!this.#stopped && !isPausing && this.#running === undefined) this.#due(delayMs);',
-      },
-    ],
-    fails: simulation,
-  },
 ];

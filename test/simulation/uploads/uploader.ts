@@ -38,7 +38,7 @@ const minute = 60 * second;
 /** Between two uploads, on average. */
 const pauseMs = 12 * minute;
 const mostTries = 8;
-const toldMs = 3 * second;
+const toldMs = second;
 
 export class Uploader {
   readonly promises = new Map<string, UploadPromise>();
@@ -62,7 +62,7 @@ export class Uploader {
       await life.wait(-Math.log(1 - random.fraction()) * pauseMs);
       if (!isDay()) continue;
       // Some come in bursts, one after the other or all at once.
-      const count = random.below(4) === 0 ? random.between(2, 6) : 1;
+      const count = random.below(3) === 0 ? random.between(2, 6) : 1;
       const isAtOnce = random.below(2) === 0;
       const uploads: Promise<void>[] = [];
       for (let index = 0; index < count; index += 1) {
