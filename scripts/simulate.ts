@@ -1,7 +1,8 @@
 /**
  * The simulated world by hand: `npm run simulate -- --seed S` replays one run and tells its story, `--seeds N` runs so many
  * fresh ones, or those from `--from` on, until one fails. `--hours` is the simulated time of each, `--jobs` how many processes
- * share the work, `--minutes` when no further seed is begun, `--only` one scenario: `uploads` or `names`.
+ * share the work, `--minutes` when no further seed is begun, `--faults` names the only faults that there are, with commas,
+ * `--only` the scenario: `uploads` or `names`.
  */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -16,19 +17,21 @@ const { values } = parseArgs({
     hours: { type: 'string', default: '12' },
     jobs: { type: 'string', default: '1' },
     minutes: { type: 'string' },
+    faults: { type: 'string' },
     lines: { type: 'string', default: '60' },
     only: { type: 'string' },
     quiet: { type: 'boolean', default: false },
   },
 });
 const hours = Number(values.hours);
+const faults = values.faults?.split(',');
 
 if (values.seed !== undefined) process.exit(await replay(Number(values.seed)));
 process.exit(await many());
 
 async function replay(seed: number): Promise<number> {
   const { simulate } = await import('../test/simulation/run.ts');
-  const { story, broken, events, hours: passed } = await simulate({ seed, hours, only: values.only });
+  const { story, broken, events, hours: passed } = await simulate({ seed, hours, faults, only: values.only });
   if (!values.quiet) console.log(story.text());
   console.log(`seed ${seed}: ${Math.round(passed)} hours, ${events} events`);
   if (broken !== undefined) console.log(`broken: ${broken}`);
@@ -51,6 +54,7 @@ async function many(): Promise<number> {
     const others = ['--hours', String(hours), '--lines', values.lines];
     if (values.only !== undefined) others.push('--only', values.only);
     if (values.minutes !== undefined) others.push('--minutes', values.minutes);
+    if (values.faults !== undefined) others.push('--faults', values.faults);
     return spawn(process.execPath, [import.meta.filename, ...own, ...others], { stdio: 'inherit' });
   });
   const codes = await Promise.all(
@@ -75,7 +79,7 @@ async function inTurn(from: number, seeds: number): Promise<number> {
   let [simulated, events] = [0, 0];
   for (let seed = from; seed < from + seeds; seed += 1) {
     if (values.minutes !== undefined && passed() > Number(values.minutes) * 60) break;
-    const report = await simulate({ seed, hours, only: values.only });
+    const report = await simulate({ seed, hours, faults, only: values.only });
     simulated += report.hours;
     events += report.events;
     if (report.broken === undefined) continue;

@@ -36,7 +36,7 @@ export interface DatabaseWeather {
 
 const fair: DatabaseWeather = { down: false, slowest: 3, repeatWork: 0, loseCommits: 0 };
 /** Who waits longer for others, and who does nothing in a transaction for longer, is thrown out. */
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 interface Turn {
   readonly life: Life;
@@ -203,7 +203,7 @@ export class SimulatedDatabase {
         },
       };
       this.#waiting.push(turn);
-      this.#world.schedule(patienceMs, () => {
+      this.#world.schedule(timeoutMs, () => {
         const at = this.#waiting.indexOf(turn);
         if (at === -1) return;
         this.#waiting.splice(at, 1);
@@ -341,6 +341,6 @@ class Transaction {
 
   #watch(_of?: string): void {
     this.#idle?.();
-    this.#idle = this.#life.world.schedule(patienceMs, this.#abandon);
+    this.#idle = this.#life.world.schedule(timeoutMs, this.#abandon);
   }
 }

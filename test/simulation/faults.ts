@@ -257,11 +257,12 @@ export class Troubles {
   readonly #pause: number;
   #isOn = false;
 
-  constructor(world: World, faults: readonly Fault[]) {
+  /** `only`: the names of those that there are; undefined: drawn from the seed. */
+  constructor(world: World, faults: readonly Fault[], only: readonly string[] | undefined) {
     this.#world = world;
     this.#random = world.random('faults');
     const share = 0.15 + 0.7 * this.#random.fraction();
-    this.#faults = faults.filter(() => this.#random.fraction() < share);
+    this.#faults = faults.filter(({ name }) => only?.includes(name) ?? this.#random.fraction() < share);
     this.#pause = skewed(this.#random, 3 * minute, 30 * minute);
   }
 

@@ -16,6 +16,8 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Simulated hours at least; a day is ended. */
   readonly hours: number;
+  /** Names of the only faults that there are; undefined: the seed has its own. */
+  readonly faults?: readonly string[] | undefined;
   /** The scenario; the seed draws one where it is not said. */
   readonly only?: string | undefined;
 }
@@ -34,11 +36,13 @@ const hour = 60 * minute;
 /** Without faults, everything that was promised has come true within this. */
 const settleMs = 8 * hour;
 
+const calmMs = 20 * minute;
+
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const world = new World(options.seed);
   let broken: string | undefined;
   try {
-    await new Simulation(world, options.only).run(options.hours * hour);
+    await new Simulation(world, options).run(options.hours * hour);
   } catch (error) {
     if (error instanceof Broken) broken = error.message;
     else broken = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -52,19 +56,21 @@ class Simulation {
   readonly #scenarios: readonly Scenario[];
   readonly #troubles: Troubles;
   readonly #random;
-  #isDay = true;
+  #isDay = false;
+  #isCalm = false;
   #hasSettled = false;
 
-  constructor(world: World, only: string | undefined) {
+  constructor(world: World, { only, faults }: SimulationOptions) {
     this.#world = world;
     this.#random = world.random('days');
     const network = new Network(world);
     const nodes = 1 + this.#random.below(3);
     const isDay = () => this.#isDay;
+    const isCalm = () => this.#isCalm;
     const makers = {
       uploads: () => {
         const arweave = new ArweaveNetwork(world, network, nodes);
-        return uploadsScenario({ world, network, arweave, isDay });
+        return uploadsScenario({ world, network, arweave, isDay, isCalm });
       },
       names: () => namesScenario({ world, network, isDay }),
     };
@@ -74,7 +80,8 @@ class Simulation {
     this.#scenarios = Object.entries(makers).flatMap(([name, make]) => (name === wanted ? [make()] : []));
     this.#troubles = new Troubles(
       world,
-      this.#scenarios.flatMap(({ faults }) => faults),
+      this.#scenarios.flatMap((scenario) => scenario.faults),
+      faults,
     );
     world.tell('WORLD', `seed ${world.seed}; faults: ${this.#troubles.names.join(', ') || 'none'}`);
   }
@@ -94,7 +101,12 @@ class Simulation {
 
   async #day(): Promise<void> {
     this.#world.tell('WORLD', 'a day begins');
+    // Everything starts; then there is a while in which nothing is wrong, and everything must be as quick as it can be.
+    await this.#world.run(minute);
     this.#isDay = true;
+    this.#isCalm = true;
+    await this.#world.run(calmMs);
+    this.#isCalm = false;
     this.#troubles.begin();
     await this.#world.run(skewed(this.#random, hour, 5 * hour));
   }

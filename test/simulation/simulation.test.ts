@@ -15,15 +15,11 @@ describe('a simulated world', () => {
     ['uploads', 'has a receipt'],
     ['names', 'is completed'],
   ] as const) {
-    it(`is the same again for the same seed, and another for another: ${only}`, async () => {
-      const [first, again, other] = [
-        await simulate({ seed: 11, hours: 3, only }),
-        await simulate({ seed: 11, hours: 3, only }),
-        await simulate({ seed: 12, hours: 3, only }),
-      ];
+    it(`is the same again for the same seed: ${only}`, async () => {
+      const first = await simulate({ seed: 11, hours: 1, only });
+      const again = await simulate({ seed: 11, hours: 1, only });
       assert.equal(again.story.text(), first.story.text());
       assert.equal(again.events, first.events);
-      assert.notEqual(other.story.text(), first.story.text());
       assert.ok(first.story.lines.some(({ what }) => what.includes(told)));
     });
   }

@@ -30,6 +30,7 @@ interface UploaderOptions {
   readonly urls: readonly string[];
   readonly gatewayUrl: string | undefined;
   readonly isDay: () => boolean;
+  readonly isCalm: () => boolean;
 }
 
 const second = 1_000;
@@ -37,6 +38,7 @@ const minute = 60 * second;
 /** Between two uploads, on average. */
 const pauseMs = 12 * minute;
 const mostTries = 8;
+const toldMs = second;
 
 export class Uploader {
   readonly promises = new Map<string, UploadPromise>();
@@ -59,10 +61,16 @@ export class Uploader {
     for (;;) {
       await life.wait(-Math.log(1 - random.fraction()) * pauseMs);
       if (!isDay()) continue;
-      // Some come in bursts.
-      for (let left = random.below(5) === 0 ? random.between(2, 6) : 1; left > 0; left -= 1) {
-        await this.#upload(life, http);
+      // Some come in bursts, one after the other or all at once.
+      const count = random.below(3) === 0 ? random.between(2, 6) : 1;
+      const isAtOnce = random.below(2) === 0;
+      const uploads: Promise<void>[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const upload = this.#upload(life, http);
+        uploads.push(upload);
+        if (!isAtOnce) await upload;
       }
+      await Promise.all(uploads);
     }
   };
 
@@ -98,6 +106,7 @@ export class Uploader {
           at: life.world.time,
         });
         this.process.tell(`has a receipt of ${short(header.id)}, ${bytes.length} bytes`);
+        void this.#isTold(life, http, header.id);
         await this.#read(life, http, header.id, payload);
         return;
       }
@@ -108,6 +117,19 @@ export class Uploader {
       await life.wait(skewed(random, second, 5 * minute));
     }
     this.process.tell(`gave up uploading ${short(header.id)}`);
+  }
+
+  /** Where nothing is wrong, the gateway knows an item at once. */
+  async #isTold(life: Life, http: HttpClient, id: string): Promise<void> {
+    const { gatewayUrl, isCalm } = this.#options;
+    if (gatewayUrl === undefined || !isCalm()) return;
+    await life.wait(toldMs);
+    const query = { query: 'query($id: ID!) { transaction(id: $id) { id } }', variables: { id } };
+    const answer = await http.postJson(`${gatewayUrl}/graphql`, query).catch(() => undefined);
+    if (isCalm() && !answer?.body.toString().includes(`"id":"${id}"`))
+      life.world.broken(
+        `${short(id)} has had a receipt for ${toldMs / second} s, and the gateway does not know it`,
+      );
   }
 
   /** What has a receipt is readable at once; whoever cannot tell says so, and nobody says something else. */
