@@ -53,6 +53,12 @@ function argumentsOf(check: Check): string[] {
     const { target, runs } = check.fuzz;
     return ['scripts/fuzz.ts', target, '--seed', '1', '--runs', String(runs), '--first'];
   }
+  if ('simulation' in check) {
+    const { from, minutes, only } = check.simulation;
+    const first = from === undefined ? [] : ['--from', String(from)];
+    const which = ['--only', only, ...first];
+    return ['scripts/simulate.ts', '--seeds', '100000', '--minutes', String(minutes), ...which];
+  }
   const { seed, requests, options = [] } = check.strangers;
   return ['scripts/strangers.ts', '--seed', String(seed), '--requests', String(requests), ...options];
 }
@@ -65,16 +71,17 @@ function statusOf(check: Check, folder: string, show: boolean): number | null {
   }).status;
 }
 
-/** Whether the check fails as it should: a stranger's run that breaks down otherwise has found nothing. */
+/** Whether the check fails as it should: a run of the stranger or of the world that breaks down otherwise has found nothing. */
 function fails(check: Check, folder: string, show: boolean): boolean {
   return statusOf(check, folder, show) === ('unit' in check ? 1 : foundCode);
 }
 
-/** Every test file of the mends, a short search of each target, and for each way to run the stranger a short run. */
+/** Every test file of the mends, a short search of each target, and for each way to run the stranger or the simulated world a short run. */
 function checksOfTree(chosen: readonly Mend[]): Check[] {
   const checks = chosen.map(({ fails: check }): Check => {
     if ('unit' in check) return check;
     if ('fuzz' in check) return { fuzz: { ...check.fuzz, runs: 2_000 } };
+    if ('simulation' in check) return { simulation: { from: 1, minutes: 0.2, only: check.simulation.only } };
     const { options = [] } = check.strangers;
     return { strangers: { seed: 1, requests: 2_000, options } };
   });

@@ -16,10 +16,22 @@ export interface Mend {
   readonly fails: Check;
 }
 
-/** A test file, a search of a fuzz target or a run of the stranger that finds something within so many inputs or requests. */
+/**
+ * A test file, a search of a fuzz target, a run of the stranger that finds something within so many inputs or requests, or runs
+ * of the simulated world of which one breaks.
+ */
 export type Check =
   | { readonly unit: string }
   | { readonly fuzz: { readonly target: string; readonly runs: number } }
+  | {
+      readonly simulation: {
+        /** The first seed; undefined: fresh ones. */
+        readonly from?: number;
+        readonly minutes: number;
+        /** Of this scenario only. */
+        readonly only: string;
+      };
+    }
   | {
       readonly strangers: {
         readonly seed: number;
@@ -35,6 +47,9 @@ const fuzz = (target: string): Check => ({ fuzz: { target, runs: 200_000 } });
 const stranger = (seed: number, ...options: string[]): Check => ({
   strangers: { seed, requests: 12_000, options },
 });
+
+/** Fresh seeds of the simulated world until one breaks. */
+const simulation = (only: string): Check => ({ simulation: { minutes: 9, only } });
 
 export const mends: readonly Mend[] = [
   {
@@ -1826,5 +1841,146 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: fuzz('nested-bundles'),
+  },
+  {
+    what: 'the simulated world: an item is given up after one missing look because its bundle failed before',
+    undo: [
+      {
+        file: 'src/upload/bundler/misses.ts',
+        find: '      if (item.misses >= maxMisses) {',
+        put: '      const tried = await tx.get<{ attempts: number }>(\n        "SELECT attempts FROM upload_bundles WHERE plan = ?",\n        plan,\n      );\n      if (item.misses + (tried?.attempts ?? 0) >= maxMisses) {',
+      },
+    ],
+    fails: simulation('uploads'),
+  },
+  {
+    what: 'the simulated world: a mined bundle is paid for twice when one node lacks it and another is away',
+    undo: [
+      {
+        file: 'src/outside/look-up.ts',
+        find: '  if (failure !== undefined) return failure;\n',
+        put: '',
+      },
+    ],
+    fails: simulation('uploads'),
+  },
+  {
+    what: 'the simulated world: a flipped bit of a stored blob is mined',
+    undo: [
+      {
+        file: 'src/upload/items/segments.ts',
+        find: "      if (hashOf('sha256', blob, 'hex') !== digest) throw new BlobDamaged(digest);\n",
+        put: '',
+      },
+      {
+        file: 'src/upload/bundler/bundle-reader.ts',
+        find: '      if (verifies) checkItem(id, bytes);\n',
+        put: '',
+      },
+    ],
+    fails: simulation('uploads'),
+  },
+  {
+    what: 'the simulated world: a torn blob holds its whole bundle up for ever',
+    undo: [
+      {
+        file: 'src/upload/items/segments.ts',
+        find: 'if (isBroken || error instanceof BlobDamaged || error instanceof BlobMissing)',
+        put: 'if (isBroken || error instanceof BlobMissing)',
+      },
+    ],
+    fails: simulation('uploads'),
+  },
+  {
+    what: 'the simulated world: nobody bundles for as long as a clock was ahead when its process died',
+    undo: [
+      {
+        file: 'src/storage/sql/lease.ts',
+        find: '    if (taken === 0) taken = await this.#takeAbandoned();\n',
+        put: '',
+      },
+    ],
+    fails: simulation('uploads'),
+  },
+  {
+    what: 'the simulated world: a bundle that was put off by a clock that was ahead waits until that time comes',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundle-rows.ts',
+        find: "'(due_at <= ? OR due_at > ?)'",
+        put: "'(due_at <= ? OR due_at > ? + 9e15)'",
+      },
+    ],
+    fails: simulation('uploads'),
+  },
+  {
+    what: 'the simulated world: a name transaction that a node behind the others does not show is paid back',
+    undo: [
+      {
+        file: 'src/names/chain/delivery.ts',
+        find: `    const status = await chain.status(signature);
+    if (status !== undefined) return ended(status);
+    const { slot, height } = await chain.finalized();
+    if (height <= lastValidBlockHeight) return undefined;
+    const everywhere = await chain.lookUpStatus(signature);
+    if (everywhere.state === 'found') return ended(everywhere.value);
+    return everywhere.state === 'absent' && everywhere.at >= slot ? { outcome: 'expired' } : undefined;
+`,
+        put: `    const { height } = await chain.finalized();
+    const status = await chain.status(signature);
+    if (status !== undefined) return ended(status);
+    return height <= lastValidBlockHeight ? undefined : { outcome: 'expired' };
+`,
+      },
+    ],
+    fails: simulation('names'),
+  },
+  {
+    what: 'the simulated world: buyers who come together are told that the name chain is unavailable',
+    undo: [
+      {
+        file: 'src/names/actions/token-lists.ts',
+        find: '  return context.locks.hold(serviceList, async () => {\n',
+        put: '  return Promise.resolve().then(async () => {\n',
+      },
+      {
+        file: 'src/names/actions/token-lists.ts',
+        find: '    // A process that lost the lock may have extended it meanwhile: the list is read again.\n',
+        put: "    throw new ChainUnavailable('a list of tokens was not extended');\n",
+      },
+      {
+        file: 'src/names/actions/perform.ts',
+        find: '      await locks.fence(tx, serviceList);\n',
+        put: '',
+      },
+    ],
+    fails: simulation('names'),
+  },
+  {
+    what: 'the simulated world: requests at once pass the limit of actions that wait for a signature',
+    undo: [
+      {
+        file: 'src/names/actions/create.ts',
+        find: '  try {\n    await context.sql.transaction(async (tx) => {\n      // Counted',
+        put: '  const before = await context.sql.transaction((tx) => awaitingCountIn(tx, payer.address));\n  try {\n    await context.sql.transaction(async (tx) => {\n      // Counted',
+      },
+      {
+        file: 'src/names/actions/create.ts',
+        find: '(await awaitingCountIn(tx, payer.address)) >= maxOpen',
+        put: 'before >= maxOpen',
+      },
+    ],
+    fails: simulation('names'),
+  },
+  {
+    what: 'the simulated world: what the service does for a name is sent after it was paid back',
+    undo: [
+      {
+        file: 'src/names/actions/perform.ts',
+        find: '  if (!isNext) throw stillBusy();\n',
+        put: '',
+      },
+    ],
+    fails: simulation('names'),
   },
 ];

@@ -154,6 +154,20 @@ test('gives a new one without a signature, and the credits back when nobody sign
   await assertSettled();
 });
 
+test('does not wait until the deadline that a clock gave which was half a day ahead', async () => {
+  const held = await bench.balance(payer);
+  const created = await buy(freshName());
+  const ahead = 'updated_at = updated_at + 43200000, expires_at = expires_at + 43200000';
+  await bench.sql.run(`UPDATE arns_action SET ${ahead} WHERE nonce = ?`, text(created.body, 'nonce'));
+  await bench.names.reconcile();
+  assert.equal(text(await statusOf(created.body), 'status'), 'awaiting-signature', 'it can still be signed');
+  bench.ledger.skip(151);
+  await bench.names.reconcile();
+  assert.equal(text(await statusOf(created.body), 'status'), 'expired');
+  assert.equal(await bench.balance(payer), held);
+  await assertSettled();
+});
+
 test('makes no new one where it costs more by now, or the name is gone: the credits return at once', async () => {
   const held = await bench.balance(payer);
   const [name, taken] = [freshName(), freshName()];

@@ -16,6 +16,9 @@ const pageSize = 200;
 /** A request that made or signed an action may still be at work on it this long after its last step. */
 const settlingMs = 60_000;
 
+/** Clocks of processes differ by less; what is further in the future was written by one that was wrong. */
+const clockErrorMs = 3_600_000;
+
 /** An action that another request holds for longer is left to the next round. */
 const lockWaitMs = 2_000;
 
@@ -23,9 +26,10 @@ const lockWaitMs = 2_000;
 export async function reconcileActions(context: ActionContext, unchangedFor = settlingMs): Promise<number> {
   let done = 0;
   let last = '';
-  const since = context.now() - unchangedFor;
+  const now = context.now();
+  const unchanged = { since: now - unchangedFor, latest: now + clockErrorMs };
   for (;;) {
-    const open = await openActions(context.sql, since, last, pageSize);
+    const open = await openActions(context.sql, unchanged, last, pageSize);
     for (const action of open) {
       if (await finishOne(context, action)) done += 1;
       last = action.nonce;
@@ -80,8 +84,13 @@ async function checkOwned(context: ActionContext, action: Action): Promise<Actio
   if (known.outcome === 'failed')
     return giveUp(context, action, 'failed', 'The transaction failed on the chain');
   // Where the owner signs first, it is made anew when the owner comes.
-  if (action.status === 'awaiting' && action.ownerFirst && context.now() <= action.expiresAt) return action;
+  if (action.status === 'awaiting' && action.ownerFirst && !isOver(context, action)) return action;
   return giveUp(context, action, 'expired', 'The transaction was not signed in time');
+}
+
+/** Past its deadline, or with one that no clock that is right has given. */
+function isOver({ now, settings }: ActionContext, { expiresAt }: Action): boolean {
+  return now() > expiresAt || expiresAt > now() + settings.lifeMs + clockErrorMs;
 }
 
 /** The token exists. The name is tried for until the deadline; a try that may still be confirmed is waited for. */

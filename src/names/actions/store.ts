@@ -116,18 +116,23 @@ export async function findByPayerNonce(
   return row && toAction(row);
 }
 
-/** Actions that are not finished and were not changed since, a page at a time in order of nonce. */
+/**
+ * Actions that are not finished and were not changed since, a page at a time in order of nonce. What was changed later than
+ * `latest` was changed by a clock that was ahead: it would be left alone for as long as that was.
+ */
 export async function openActions(
   sql: SqlExecutor,
-  unchangedSince: number,
+  unchanged: { readonly since: number; readonly latest: number },
   after: string,
   limit: number,
 ): Promise<Action[]> {
   const rows = await sql.all(
     `SELECT ${selected} FROM arns_action
-      WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned') AND updated_at <= ? AND nonce > ?
+      WHERE status IN ('reserved', 'sending', 'awaiting', 'signed', 'spawned')
+        AND (updated_at <= ? OR updated_at > ?) AND nonce > ?
       ORDER BY nonce LIMIT ?`,
-    unchangedSince,
+    unchanged.since,
+    unchanged.latest,
     after,
     limit,
   );

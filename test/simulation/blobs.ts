@@ -1,0 +1,156 @@
+/** A store of blobs that the processes of an installation share, behind the product's own interface. It may lose and spoil what it holds. */
+import { createHash } from 'node:crypto';
+import {
+  assertDigest,
+  type BlobDigest,
+  type BlobReader,
+  type BlobStore,
+  BlobStoreUnavailable,
+  type BlobWriter,
+  checkedRange,
+} from '../../src/storage/blobs/blobs.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import { currentLife, type Life } from './process.ts';
+import type { World } from './world.ts';
+
+export class SimulatedBlobs {
+  /** The store cannot be reached. */
+  isDown = false;
+  /** Milliseconds of one question, at most. */
+  slowest = 10;
+  readonly #blobs = new Map<BlobDigest, Buffer>();
+  /** The store says that these are not there. */
+  readonly #hidden = new Set<BlobDigest>();
+  readonly #random: SeededRandom;
+
+  constructor(world: World) {
+    this.#random = world.random('blobs');
+  }
+
+  /** Those that are whole and can be seen. */
+  get digests(): readonly BlobDigest[] {
+    return [...this.#blobs.keys()].filter((digest) => !this.#hidden.has(digest));
+  }
+
+  get count(): number {
+    return this.#blobs.size;
+  }
+
+  /** The bytes change or the end is cut off: the medium rots, a write was torn. */
+  spoil(digest: BlobDigest, how: 'flip' | 'tear'): void {
+    const bytes = this.#blobs.get(digest);
+    if (bytes === undefined || bytes.length === 0) return;
+    const spoiled = Buffer.from(how === 'tear' ? bytes.subarray(0, this.#random.below(bytes.length)) : bytes);
+    if (how === 'flip') {
+      const at = this.#random.below(spoiled.length);
+      spoiled[at] = (spoiled[at] ?? 0) ^ (1 << this.#random.below(8));
+    }
+    this.#blobs.set(digest, spoiled);
+  }
+
+  /** The store says that it is not there, until it is shown again. */
+  hide(digest: BlobDigest): void {
+    this.#hidden.add(digest);
+  }
+
+  show(digest: BlobDigest): void {
+    this.#hidden.delete(digest);
+  }
+
+  lose(digest: BlobDigest): void {
+    this.#blobs.delete(digest);
+  }
+
+  /** The store as the code of the running process sees it. */
+  open(): BlobStore {
+    const life = currentLife();
+    const put: BlobStore['put'] = async (bytes) => {
+      const writer = this.#writer(life);
+      if (bytes instanceof Uint8Array) await writer.write(bytes);
+      else for await (const piece of bytes) await writer.write(piece);
+      return writer.commit();
+    };
+    return {
+      writer: async () => this.#writer(life),
+      put,
+      open: async (digest) => {
+        assertDigest(digest);
+        await this.#arrive(life);
+        const bytes = this.#seen(digest);
+        return bytes && this.#reader(life, digest, bytes.length);
+      },
+      size: async (digest) => {
+        assertDigest(digest);
+        await this.#arrive(life);
+        return this.#seen(digest)?.length;
+      },
+      delete: async (digest) => {
+        assertDigest(digest);
+        await this.#arrive(life);
+        return this.#blobs.delete(digest);
+      },
+      close: async () => {},
+    };
+  }
+
+  #seen(digest: BlobDigest): Buffer | undefined {
+    return this.#hidden.has(digest) ? undefined : this.#blobs.get(digest);
+  }
+
+  async #arrive(life: Life): Promise<void> {
+    await life.wait(0.05 + this.slowest * this.#random.fraction() ** 4);
+    if (this.isDown) throw new BlobStoreUnavailable('the store is away');
+  }
+
+  #writer(life: Life): BlobWriter {
+    const pieces: Buffer[] = [];
+    let isOver = false;
+    return {
+      write: async (bytes) => {
+        if (isOver) throw new Error('the writer is closed');
+        // The caller may use the memory again.
+        pieces.push(Buffer.from(bytes));
+        await this.#arrive(life);
+      },
+      commit: async (named) => {
+        if (isOver) throw new Error('the writer is closed');
+        isOver = true;
+        const bytes = Buffer.concat(pieces);
+        const digest = createHash('sha256').update(bytes).digest('hex');
+        await named?.(digest);
+        await this.#arrive(life);
+        this.#blobs.set(digest, bytes);
+        await life.wait(0.1);
+        return { digest, size: bytes.length };
+      },
+      abort: async () => {
+        isOver = true;
+      },
+    };
+  }
+
+  #reader(life: Life, digest: BlobDigest, size: number): BlobReader {
+    const bytesNow = async (): Promise<Buffer> => {
+      await this.#arrive(life);
+      const bytes = this.#seen(digest);
+      if (bytes === undefined) throw new BlobStoreUnavailable('the blob went away while it was read');
+      return bytes;
+    };
+    return {
+      digest,
+      size,
+      fd: undefined,
+      async *stream(start = 0, end = size) {
+        checkedRange(start, end, size);
+        for (let at = start; at < end; at += pieceBytes) {
+          yield Buffer.from((await bytesNow()).subarray(at, Math.min(end, at + pieceBytes)));
+        }
+      },
+      read: async (target, position) => (await bytesNow()).copy(target, 0, position),
+      check() {},
+      close: async () => {},
+    };
+  }
+}
+
+const pieceBytes = 65_536;

@@ -1,0 +1,311 @@
+/** Faults that every installation may have: of its processes, clocks, databases, and of the network. */
+import type { SeededRandom } from '../support/seeded-random.ts';
+import type { SimulatedDatabase } from './database.ts';
+import type { Network } from './network.ts';
+import type { Fault, Server } from './scenario.ts';
+import type { World } from './world.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+
+/** Between both, small ones more often. */
+export const skewed = (random: SeededRandom, least: number, most: number): number =>
+  least + (most - least) * random.fraction() ** 3;
+
+export function processFaults(servers: readonly Server[]): Fault[] {
+  return [
+    {
+      name: 'kill',
+      longest: 0,
+      begin(random) {
+        const { process, program } = random.pick(servers);
+        if (!process.isRunning) return undefined;
+        process.kill();
+        process.startLater(skewed(random, second, 20 * minute), program);
+        return { what: `${process.name} is killed` };
+      },
+    },
+    {
+      name: 'kill all',
+      longest: 0,
+      begin(random) {
+        for (const { process, program } of servers) {
+          process.kill();
+          process.startLater(skewed(random, second, 10 * minute), program);
+        }
+        return { what: 'all processes are killed' };
+      },
+    },
+    {
+      name: 'hold',
+      longest: 0,
+      begin(random) {
+        const { process } = random.pick(servers);
+        if (!process.isRunning) return undefined;
+        const milliseconds = skewed(random, second, 15 * minute);
+        process.hold(milliseconds);
+        return { what: `${process.name} sleeps for ${Math.round(milliseconds / second)} s` };
+      },
+    },
+  ];
+}
+
+export function clockFaults(servers: readonly Server[], databases: readonly SimulatedDatabase[]): Fault[] {
+  return [
+    {
+      name: 'wrong clock',
+      longest: hour,
+      begin(random) {
+        const { process } = random.pick(servers);
+        if (process.clockAhead !== 0) return undefined;
+        process.clockAhead = (random.below(2) === 0 ? 1 : -1) * skewed(random, second, 2 * hour);
+        const what = `the clock of ${process.name} is ${Math.round(process.clockAhead / second)} s ahead`;
+        return {
+          what,
+          end: () => {
+            process.clockAhead = 0;
+          },
+        };
+      },
+    },
+    {
+      // Everything is on one machine, whose clock is set.
+      name: 'clock jump',
+      longest: hour,
+      begin(random) {
+        if (databases.some(({ clockAhead }) => clockAhead !== 0)) return undefined;
+        const ahead = skewed(random, minute, 24 * hour);
+        const set = (milliseconds: number) => {
+          for (const one of [...databases, ...servers.map(({ process }) => process)])
+            one.clockAhead = milliseconds;
+        };
+        set(ahead);
+        return { what: `the clock jumps ahead by ${Math.round(ahead / minute)} min`, end: () => set(0) };
+      },
+    },
+    {
+      name: 'killed in another time',
+      longest: 20 * minute,
+      begin(random) {
+        if (databases.some(({ clockAhead }) => clockAhead !== 0)) return undefined;
+        const ahead = skewed(random, 6 * hour, 24 * hour);
+        const set = (milliseconds: number) => {
+          for (const one of [...databases, ...servers.map(({ process }) => process)])
+            one.clockAhead = milliseconds;
+        };
+        set(ahead);
+        return {
+          what: `the clock is ${Math.round(ahead / minute)} min ahead until all processes are killed`,
+          end() {
+            for (const { process, program } of servers) {
+              process.kill();
+              process.startLater(second, program);
+            }
+            set(0);
+          },
+        };
+      },
+    },
+  ];
+}
+
+export function databaseFaults(databases: readonly SimulatedDatabase[]): Fault[] {
+  const change = (
+    name: string,
+    longest: number,
+    what: string,
+    begin: (database: SimulatedDatabase, random: SeededRandom) => void,
+    end: (database: SimulatedDatabase) => void,
+  ): Fault => ({
+    name,
+    longest,
+    begin(random) {
+      const database = random.pick(databases);
+      begin(database, random);
+      return { what: `${database.name}: ${what}`, end: () => end(database) };
+    },
+  });
+  return [
+    change(
+      'database away',
+      10 * minute,
+      'the database is away',
+      (database) => {
+        database.weather.down = true;
+        database.cut();
+      },
+      (database) => {
+        database.weather.down = false;
+      },
+    ),
+    change(
+      'slow database',
+      20 * minute,
+      'the database is slow',
+      (database, random) => {
+        database.weather.slowest = skewed(random, 100, 20 * second);
+      },
+      (database) => {
+        database.weather.slowest = 3;
+      },
+    ),
+    change(
+      'lost commits',
+      20 * minute,
+      'answers to commits are lost',
+      (database, random) => {
+        database.weather.loseCommits = 0.3 * random.fraction();
+      },
+      (database) => {
+        database.weather.loseCommits = 0;
+      },
+    ),
+    change(
+      'repeated work',
+      hour,
+      'transactions are run again',
+      (database, random) => {
+        database.weather.repeatWork = 0.5 * random.fraction();
+      },
+      (database) => {
+        database.weather.repeatWork = 0;
+      },
+    ),
+  ];
+}
+
+/** Of the links to some origins, for everybody or for one process. */
+export function networkFaults(
+  network: Network,
+  origins: readonly string[],
+  servers: readonly Server[],
+): Fault[] {
+  const link = (random: SeededRandom) => {
+    const origin = random.pick(origins);
+    const from = random.below(2) === 0 ? '' : random.pick(servers).process.name;
+    return { weather: network.weather(origin, from), where: `${from || 'everybody'} to ${origin}` };
+  };
+  return [
+    {
+      name: 'cut link',
+      longest: 20 * minute,
+      begin(random) {
+        const { weather, where } = link(random);
+        weather.cut = true;
+        return {
+          what: `the link of ${where} is cut`,
+          end: () => {
+            weather.cut = false;
+          },
+        };
+      },
+    },
+    {
+      name: 'slow link',
+      longest: 30 * minute,
+      begin(random) {
+        const { weather, where } = link(random);
+        weather.slowest = skewed(random, second, 2 * minute);
+        return {
+          what: `the link of ${where} is slow`,
+          end: () => {
+            weather.slowest = 40;
+          },
+        };
+      },
+    },
+    {
+      name: 'lossy link',
+      longest: 30 * minute,
+      begin(random) {
+        const { weather, where } = link(random);
+        weather.loseAnswers = random.fraction() * 0.6;
+        weather.loseQuestions = random.fraction() * 0.3;
+        return {
+          what: `the link of ${where} loses messages`,
+          end: () => {
+            weather.loseAnswers = 0;
+            weather.loseQuestions = 0;
+          },
+        };
+      },
+    },
+    {
+      name: 'repeating link',
+      longest: hour,
+      begin(random) {
+        const { weather, where } = link(random);
+        weather.repeat = random.fraction() * 0.5;
+        return {
+          what: `the link of ${where} brings questions twice`,
+          end: () => {
+            weather.repeat = 0;
+          },
+        };
+      },
+    },
+  ];
+}
+
+/** Draws faults while there is day. A seed has some kinds of them only, so that none hides another in every run. */
+export class Troubles {
+  readonly #world: World;
+  readonly #random: SeededRandom;
+  readonly #faults: readonly Fault[];
+  readonly #ends = new Set<() => void>();
+  readonly #pause: number;
+  #isOn = false;
+
+  /** `only`: the names of those that there are; undefined: drawn from the seed. */
+  constructor(world: World, faults: readonly Fault[], only: readonly string[] | undefined) {
+    this.#world = world;
+    this.#random = world.random('faults');
+    const share = 0.15 + 0.7 * this.#random.fraction();
+    this.#faults = faults.filter(({ name }) => only?.includes(name) ?? this.#random.fraction() < share);
+    this.#pause = skewed(this.#random, 3 * minute, 30 * minute);
+  }
+
+  get names(): readonly string[] {
+    return [...new Set(this.#faults.map(({ name }) => name))];
+  }
+
+  begin(): void {
+    this.#isOn = true;
+    this.#later();
+  }
+
+  /** Everything works again. */
+  end(): void {
+    this.#isOn = false;
+    for (const end of [...this.#ends]) end();
+  }
+
+  #later(): void {
+    this.#world.schedule(-Math.log(1 - this.#random.fraction()) * this.#pause, () => {
+      if (!this.#isOn) return;
+      this.#one();
+      this.#later();
+    });
+  }
+
+  #one(): void {
+    if (this.#faults.length === 0) return;
+    const fault = this.#random.pick(this.#faults);
+    const trouble = fault.begin(this.#random);
+    if (trouble === undefined) return;
+    this.#world.tell('FAULT', trouble.what);
+    const { end } = trouble;
+    if (end === undefined) return;
+    let isOver = false;
+    const over = () => {
+      if (isOver) return;
+      isOver = true;
+      this.#ends.delete(over);
+      end();
+      this.#world.tell('FAULT', `is over: ${trouble.what}`);
+    };
+    this.#ends.add(over);
+    this.#world.schedule(skewed(this.#random, second, fault.longest), over);
+  }
+}

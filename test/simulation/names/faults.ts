@@ -1,0 +1,148 @@
+/** What may go wrong with the nodes of Solana. Of what is on the chain, one node at least still knows. */
+import { skewed } from '../faults.ts';
+import type { Fault } from '../scenario.ts';
+import type { SolanaNetwork, SolanaNode } from '../solana.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+
+export function solanaFaults(solana: SolanaNetwork): Fault[] {
+  const { nodes, traffic } = solana;
+  const change = (
+    name: string,
+    longest: number,
+    what: string,
+    begin: (node: SolanaNode, most: (milliseconds: number) => number) => void,
+    end: (node: SolanaNode) => void,
+    most = nodes.length,
+  ): Fault => {
+    const changed = new Set<SolanaNode>();
+    return {
+      name,
+      longest,
+      begin(random) {
+        const node = random.pick(nodes);
+        if (changed.has(node) || changed.size >= most) return undefined;
+        changed.add(node);
+        begin(node, (milliseconds) => skewed(random, second, milliseconds));
+        return {
+          what: `${node.process.name} ${what}`,
+          end() {
+            changed.delete(node);
+            end(node);
+          },
+        };
+      },
+    };
+  };
+  return [
+    change(
+      'solana node behind',
+      30 * minute,
+      'falls behind',
+      (node, drawn) => {
+        node.behindMs = drawn(15 * minute);
+      },
+      (node) => {
+        node.behindMs = node.usuallyBehindMs;
+      },
+    ),
+    change(
+      'solana node down',
+      30 * minute,
+      'is down',
+      (node) => node.process.kill(),
+      (node) => node.up(),
+    ),
+    change(
+      'solana node loses transactions',
+      30 * minute,
+      'loses what it is sent',
+      (node) => {
+        node.loses = true;
+      },
+      (node) => {
+        node.loses = false;
+      },
+    ),
+    change(
+      'solana node forgets',
+      60 * minute,
+      'forgets old transactions',
+      (node) => {
+        node.remembers = 150;
+      },
+      (node) => {
+        node.remembers = Number.POSITIVE_INFINITY;
+      },
+      nodes.length - 1,
+    ),
+    change(
+      'solana node refuses',
+      20 * minute,
+      'has too much to do',
+      (node, drawn) => {
+        // Most refuse some of what they are asked, a few all of it.
+        node.refuses = Math.min(1, 0.2 + drawn(minute) / minute);
+      },
+      (node) => {
+        node.refuses = 0;
+      },
+    ),
+    {
+      name: 'solana congested',
+      longest: 40 * minute,
+      begin(random) {
+        if (traffic.lost > 0) return undefined;
+        traffic.lost = 0.1 + 0.8 * random.fraction();
+        traffic.longestMs = skewed(random, 2 * second, 100 * second);
+        return {
+          what: 'the chain is congested: transactions are lost and late',
+          end() {
+            traffic.lost = 0;
+            traffic.longestMs = second;
+          },
+        };
+      },
+    },
+  ];
+}
+
+/** Tells whether anything may be wrong now: faults of this scenario, and what they leave behind for a while. */
+export class Calm {
+  readonly #time: () => number;
+  readonly #settleMs: number;
+  #active = 0;
+  #last = Number.NEGATIVE_INFINITY;
+
+  constructor(time: () => number, settleMs: number) {
+    this.#time = time;
+    this.#settleMs = settleMs;
+  }
+
+  get isCalm(): boolean {
+    return this.#active === 0 && this.#time() - this.#last > this.#settleMs;
+  }
+
+  watched(faults: readonly Fault[]): Fault[] {
+    return faults.map((fault) => ({
+      ...fault,
+      begin: (random) => {
+        const trouble = fault.begin(random);
+        if (trouble === undefined) return undefined;
+        this.#last = this.#time();
+        const { what, end } = trouble;
+        if (end === undefined) return trouble;
+        this.#active += 1;
+        return {
+          what,
+          end: () => {
+            this.#active -= 1;
+            this.#last = this.#time();
+            end();
+          },
+        };
+      },
+    }));
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * A run of the simulated world: days on which clients are at work and things go wrong, evenings without faults in which all
+ * that was promised must come true, and nights in which nothing runs. One run is told by its seed.
+ */
+import './machine.ts';
+import { ArweaveNetwork } from './arweave.ts';
+import { skewed, Troubles } from './faults.ts';
+import { namesScenario } from './names/scenario.ts';
+import { Network } from './network.ts';
+import type { Scenario } from './scenario.ts';
+import type { Story } from './story.ts';
+import { uploadsScenario } from './uploads/scenario.ts';
+import { Broken, World } from './world.ts';
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Simulated hours at least; a day is ended. */
+  readonly hours: number;
+  /** Names of the only faults that there are; undefined: the seed has its own. */
+  readonly faults?: readonly string[] | undefined;
+  /** The scenario; the seed draws one where it is not said. */
+  readonly only?: string | undefined;
+}
+
+export interface SimulationReport {
+  readonly seed: number;
+  readonly hours: number;
+  readonly events: number;
+  /** What was not as it must be; undefined where all was. */
+  readonly broken: string | undefined;
+  readonly story: Story;
+}
+
+const minute = 60_000;
+const hour = 60 * minute;
+/** Without faults, everything that was promised has come true within this. */
+const settleMs = 8 * hour;
+
+const calmMs = 20 * minute;
+
+export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
+  const world = new World(options.seed);
+  let broken: string | undefined;
+  try {
+    await new Simulation(world, options).run(options.hours * hour);
+  } catch (error) {
+    if (error instanceof Broken) broken = error.message;
+    else broken = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  }
+  const { seed, events, story, time } = world;
+  return { seed, hours: time / hour, events, broken, story };
+}
+
+class Simulation {
+  readonly #world: World;
+  readonly #scenarios: readonly Scenario[];
+  readonly #troubles: Troubles;
+  readonly #random;
+  #isDay = false;
+  #isCalm = false;
+  #hasSettled = false;
+
+  constructor(world: World, { only, faults }: SimulationOptions) {
+    this.#world = world;
+    this.#random = world.random('days');
+    const network = new Network(world);
+    const nodes = 1 + this.#random.below(3);
+    const isDay = () => this.#isDay;
+    const isCalm = () => this.#isCalm;
+    const makers = {
+      uploads: () => {
+        const arweave = new ArweaveNetwork(world, network, nodes);
+        return uploadsScenario({ world, network, arweave, isDay, isCalm });
+      },
+      names: () => namesScenario({ world, network, isDay }),
+    };
+    const names = Object.keys(makers);
+    const wanted = only ?? world.random('scenario').pick(names);
+    if (!(wanted in makers)) throw new Error(`no scenario is named ${wanted}: ${names.join(', ')}`);
+    this.#scenarios = Object.entries(makers).flatMap(([name, make]) => (name === wanted ? [make()] : []));
+    this.#troubles = new Troubles(
+      world,
+      this.#scenarios.flatMap((scenario) => scenario.faults),
+      faults,
+    );
+    world.tell('WORLD', `seed ${world.seed}; faults: ${this.#troubles.names.join(', ') || 'none'}`);
+  }
+
+  async run(milliseconds: number): Promise<void> {
+    this.#startServers();
+    for (const { clients } of this.#scenarios) {
+      for (const { process, program } of clients) process.start(program);
+    }
+    this.#watch();
+    while (this.#world.time < milliseconds) {
+      await this.#day();
+      await this.#evening();
+      await this.#night();
+    }
+  }
+
+  async #day(): Promise<void> {
+    this.#world.tell('WORLD', 'a day begins');
+    // Everything starts; then there is a while in which nothing is wrong, and everything must be as quick as it can be.
+    await this.#world.run(minute);
+    this.#isDay = true;
+    this.#isCalm = true;
+    await this.#world.run(calmMs);
+    this.#isCalm = false;
+    this.#troubles.begin();
+    await this.#world.run(skewed(this.#random, hour, 5 * hour));
+  }
+
+  async #evening(): Promise<void> {
+    this.#isDay = false;
+    this.#troubles.end();
+    this.#world.tell('WORLD', 'an evening without faults begins');
+    this.#hasSettled = false;
+    await this.#world.run(settleMs, () => this.#hasSettled);
+    const open = this.#scenarios.flatMap((scenario) => scenario.open());
+    if (open.length > 0)
+      this.#world.broken(
+        `not done after ${settleMs / hour} hours without faults: ${open.slice(0, 5).join(', ')}`,
+      );
+    // What others do afterwards, such as nodes that hear of each other.
+    await this.#world.run(hour);
+    await this.#inspect();
+  }
+
+  async #inspect(): Promise<void> {
+    let wrong: readonly string[] | undefined;
+    this.#world.process('inspector').start(async () => {
+      const found: string[] = [];
+      for (const scenario of this.#scenarios) found.push(...(await scenario.settled()));
+      wrong = found;
+    });
+    await this.#world.run(hour, () => wrong !== undefined);
+    if (wrong === undefined) this.#world.broken('the inspection did not end');
+    else if (wrong.length > 0) this.#world.broken(wrong.slice(0, 5).join('; '));
+    await this.#world.run(0);
+  }
+
+  async #night(): Promise<void> {
+    this.#world.tell('WORLD', 'a night begins');
+    for (const { process } of this.#servers) process.kill();
+    await this.#world.run(skewed(this.#random, 0, 300 * hour));
+    this.#startServers();
+  }
+
+  get #servers() {
+    return this.#scenarios.flatMap(({ servers }) => servers);
+  }
+
+  #startServers(): void {
+    for (const { process, program } of this.#servers) process.start(program);
+  }
+
+  #watch(): void {
+    this.#world.schedule(minute, () => {
+      this.#watch();
+      for (const scenario of this.#scenarios) scenario.watch?.();
+      this.#hasSettled = this.#scenarios.every((scenario) => scenario.open().length === 0);
+    });
+  }
+}

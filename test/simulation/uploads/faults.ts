@@ -1,0 +1,203 @@
+/** What may go wrong around uploads: stored bytes, and the nodes of the chain. Each leaves one honest way to find out the truth. */
+import type { ArweaveNetwork, SimulatedNode } from '../arweave.ts';
+import type { SimulatedBlobs } from '../blobs.ts';
+import { skewed } from '../faults.ts';
+import type { Fault } from '../scenario.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+
+/** `spoiled` is told of blobs that nobody can read any more: their items may be given up. */
+export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => void): Fault[] {
+  return [
+    {
+      name: 'store away',
+      longest: 20 * minute,
+      begin() {
+        blobs.isDown = true;
+        return {
+          what: 'the store of blobs is away',
+          end: () => {
+            blobs.isDown = false;
+          },
+        };
+      },
+    },
+    {
+      name: 'slow store',
+      longest: 20 * minute,
+      begin(random) {
+        blobs.slowest = skewed(random, 100, 20 * second);
+        return {
+          what: 'the store of blobs is slow',
+          end: () => {
+            blobs.slowest = 10;
+          },
+        };
+      },
+    },
+    {
+      // Shorter than the time in which bytes that are not found again and again count as lost.
+      name: 'hidden blobs',
+      longest: 4 * minute,
+      begin(random) {
+        const hidden = blobs.digests.filter(() => random.below(2) === 0);
+        if (hidden.length === 0) return undefined;
+        for (const digest of hidden) blobs.hide(digest);
+        return {
+          what: `the store does not find ${hidden.length} blobs`,
+          end: () => {
+            for (const digest of hidden) blobs.show(digest);
+          },
+        };
+      },
+    },
+    {
+      name: 'spoiled blob',
+      longest: 0,
+      begin(random) {
+        const { digests } = blobs;
+        if (digests.length === 0) return undefined;
+        const digest = random.pick(digests);
+        const how = random.pick(['flip', 'tear', 'lose'] as const);
+        spoiled(digest);
+        if (how === 'lose') blobs.lose(digest);
+        else blobs.spoil(digest, how);
+        return { what: `blob ${digest.slice(0, 8)} is spoiled (${how})` };
+      },
+    },
+  ];
+}
+
+export function nodeFaults(arweave: ArweaveNetwork, wallet: string): Fault[] {
+  const { nodes } = arweave;
+  const change = (
+    name: string,
+    longest: number,
+    what: string,
+    begin: (node: SimulatedNode) => void,
+    end: (node: SimulatedNode) => void,
+    most = nodes.length,
+  ): Fault => {
+    const changed = new Set<SimulatedNode>();
+    return {
+      name,
+      longest,
+      begin(random) {
+        const node = random.pick(nodes);
+        if (changed.has(node) || changed.size >= most) return undefined;
+        changed.add(node);
+        begin(node);
+        return {
+          what: `${node.process.name} ${what}`,
+          end() {
+            changed.delete(node);
+            end(node);
+          },
+        };
+      },
+    };
+  };
+  return [
+    change(
+      'node down',
+      240 * minute,
+      'is down',
+      (node) => node.down(),
+      (node) => {
+        if (!node.isUp) node.up();
+      },
+    ),
+    change(
+      'node alone',
+      6 * minute,
+      'hears no other node',
+      (node) => {
+        node.isAlone = true;
+      },
+      (node) => {
+        node.isAlone = false;
+      },
+    ),
+    change(
+      'node lacks headers',
+      360 * minute,
+      'knows no transaction of its blocks',
+      (node) => {
+        node.lacksHeaders = true;
+      },
+      (node) => {
+        node.lacksHeaders = false;
+      },
+      nodes.length - 1,
+    ),
+    change(
+      'node lies about its height',
+      40 * minute,
+      'says to be a thousand blocks higher',
+      (node) => {
+        node.heightLie = 1_000;
+      },
+      (node) => {
+        node.heightLie = 0;
+      },
+      1,
+    ),
+    change(
+      'node spoils chunks',
+      40 * minute,
+      'gives out wrong chunks',
+      (node) => {
+        node.spoilsChunks = true;
+      },
+      (node) => {
+        node.spoilsChunks = false;
+      },
+    ),
+    change(
+      'node refuses',
+      40 * minute,
+      'takes no transaction',
+      (node) => {
+        node.refuses = true;
+      },
+      (node) => {
+        node.refuses = false;
+      },
+    ),
+    {
+      name: 'forgotten mempool',
+      longest: 0,
+      begin(random) {
+        const all = random.below(2) === 0;
+        const forgetful = all ? nodes : [random.pick(nodes)];
+        for (const node of forgetful) node.forgetMempool();
+        return { what: `${all ? 'all nodes' : forgetful[0]?.process.name} forgot what waits to be mined` };
+      },
+    },
+    {
+      name: 'forgotten chunks',
+      longest: 0,
+      begin(random) {
+        const node = random.pick(nodes);
+        const lost = node.forgetChunks(random);
+        return lost.length === 0
+          ? undefined
+          : { what: `${node.process.name} lost chunks of ${lost.length} bundles` };
+      },
+    },
+    {
+      name: 'empty wallet',
+      longest: 60 * minute,
+      begin() {
+        const funds = arweave.funds.get(wallet) ?? 0n;
+        if (funds === 0n) return undefined;
+        arweave.funds.set(wallet, 0n);
+        return {
+          what: 'the wallet that pays for bundles is empty',
+          end: () => arweave.funds.set(wallet, funds),
+        };
+      },
+    },
+  ];
+}
