@@ -16,18 +16,20 @@ const { values } = parseArgs({
     hours: { type: 'string', default: '72' },
     jobs: { type: 'string', default: '1' },
     minutes: { type: 'string' },
+    scenarios: { type: 'string' },
     lines: { type: 'string', default: '60' },
     quiet: { type: 'boolean', default: false },
   },
 });
 const hours = Number(values.hours);
+const scenarios = values.scenarios?.split(',');
 
 if (values.seed !== undefined) process.exit(await replay(Number(values.seed)));
 process.exit(await many());
 
 async function replay(seed: number): Promise<number> {
   const { simulate } = await import('../test/simulation/run.ts');
-  const { story, broken, events, hours: passed } = await simulate({ seed, hours });
+  const { story, broken, events, hours: passed } = await simulate({ seed, hours, scenarios });
   if (!values.quiet) console.log(story.text());
   console.log(`seed ${seed}: ${Math.round(passed)} hours, ${events} events`);
   if (broken !== undefined) console.log(`broken: ${broken}`);
@@ -49,6 +51,7 @@ async function many(): Promise<number> {
     ];
     const others = ['--hours', String(hours), '--lines', values.lines];
     if (values.minutes !== undefined) others.push('--minutes', values.minutes);
+    if (values.scenarios !== undefined) others.push('--scenarios', values.scenarios);
     return spawn(process.execPath, [import.meta.filename, ...own, ...others], { stdio: 'inherit' });
   });
   const codes = await Promise.all(
@@ -73,7 +76,7 @@ async function inTurn(from: number, seeds: number): Promise<number> {
   let [simulated, events] = [0, 0];
   for (let seed = from; seed < from + seeds; seed += 1) {
     if (values.minutes !== undefined && passed() > Number(values.minutes) * 60) break;
-    const report = await simulate({ seed, hours });
+    const report = await simulate({ seed, hours, scenarios });
     simulated += report.hours;
     events += report.events;
     if (report.broken === undefined) continue;

@@ -6,6 +6,7 @@ import './machine.ts';
 import { ArweaveNetwork } from './arweave.ts';
 import { skewed, Troubles } from './faults.ts';
 import { Network } from './network.ts';
+import { paymentsScenario } from './payments/scenario.ts';
 import type { Scenario } from './scenario.ts';
 import type { Story } from './story.ts';
 import { uploadsScenario } from './uploads/scenario.ts';
@@ -15,6 +16,8 @@ export interface SimulationOptions {
   readonly seed: number;
   /** Simulated hours at least; a day is ended. */
   readonly hours: number;
+  /** Names of those that take part; all without it. */
+  readonly scenarios?: readonly string[] | undefined;
 }
 
 export interface SimulationReport {
@@ -35,7 +38,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const world = new World(options.seed);
   let broken: string | undefined;
   try {
-    await new Simulation(world).run(options.hours * hour);
+    await new Simulation(world, options.scenarios).run(options.hours * hour);
   } catch (error) {
     if (error instanceof Broken) broken = error.message;
     else broken = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -52,12 +55,20 @@ class Simulation {
   #isDay = true;
   #hasSettled = false;
 
-  constructor(world: World) {
+  constructor(world: World, only: readonly string[] | undefined) {
     this.#world = world;
     this.#random = world.random('days');
     const network = new Network(world);
-    const arweave = new ArweaveNetwork(world, network, 1 + this.#random.below(3));
-    this.#scenarios = [uploadsScenario({ world, network, arweave, isDay: () => this.#isDay })];
+    const nodes = 1 + this.#random.below(3);
+    const isDay = () => this.#isDay;
+    const makers: Readonly<Record<string, () => Scenario>> = {
+      uploads: () =>
+        uploadsScenario({ world, network, isDay, arweave: new ArweaveNetwork(world, network, nodes) }),
+      payments: () => paymentsScenario({ world, network, isDay }),
+    };
+    this.#scenarios = Object.entries(makers)
+      .filter(([name]) => only === undefined || only.includes(name))
+      .map(([, make]) => make());
     this.#troubles = new Troubles(
       world,
       this.#scenarios.flatMap(({ faults }) => faults),
