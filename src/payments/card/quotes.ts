@@ -13,6 +13,7 @@ import {
   optionalInteger,
   optionalText,
 } from '../../storage/sql/fields.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Row, Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, flag, jsonReader, readInteger, readText } from '../../storage/sql/typed-rows.ts';
 import { type NewestQuery, newestRows } from '../newest.ts';
@@ -213,12 +214,19 @@ export async function changeReturned(tx: SqlExecutor, id: string, by: bigint, no
   );
 }
 
+/** Until a quote that may be paid, or a refund that is owed, is looked at again. */
+const longestOpenWaitMs = 3_600_000;
+/** What a person gave back by hand is heard of by webhook; this is for one that was lost. */
+export const longestRefundWaitMs = 24 * 3_600_000;
+
 /** Quotes that wait for a payment or a refund and are due to be looked at. */
 export async function dueQuotes(executor: SqlExecutor, now: number, limit: number): Promise<string[]> {
   const rows = await executor.all(
-    `SELECT id FROM card_quotes WHERE (state IN ('opening', 'quoted') OR refund_due = 1) AND due_at <= ?
+    `SELECT id FROM card_quotes
+     WHERE (state IN ('opening', 'quoted') AND ${isDue('due_at')}) OR (refund_due = 1 AND ${isDue('due_at')})
      ORDER BY due_at LIMIT ?`,
-    now,
+    ...dueBounds(now, longestOpenWaitMs),
+    ...dueBounds(now, longestRefundWaitMs),
     limit,
   );
   return rows.map((row) => readText(row.id));

@@ -213,5 +213,7 @@ function configOf(ports: { payment: number; upload: number }, { chain }: Outside
     ACTING_SIGNATURES_PER_MINUTE: '100000',
     LEDGER_CHECK_INTERVAL_MS: '3600000',
     RETURN_WINDOW_DAYS: '30',
+    EVENTS_POLL_MS: '10000',
+    PENDING_PAYMENT_RECHECK_MS: '30000',
   });
 }

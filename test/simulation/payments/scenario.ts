@@ -1,6 +1,7 @@
 /** Money in and out: what payers were promised and what became of their money, held against the ledger. */
 import { type Credits, winc } from '../../../src/credits/credits.ts';
 import { createCredits } from '../../../src/credits/ledger/ledger.ts';
+import { textOf, tryParseJson } from '../../../src/formats/json.ts';
 import { HttpClient } from '../../../src/outside/http.ts';
 import { Bookkeeping } from '../../../src/payment/bookkeeping.ts';
 import { moreArweaveKeys } from '../../../src/wallets/testing/keys.ts';
@@ -109,8 +110,10 @@ export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Sc
       return [
         ...some(
           'card quote',
-          "SELECT id FROM card_quotes WHERE state IN ('opening', 'quoted') OR refund_due = 1",
+          `SELECT id FROM card_quotes WHERE refund_due = 1
+             OR (state IN ('opening', 'quoted') AND payable_until < ${world.now})`,
         ),
+        ...(cards.isQuiet ? unseenPayments() : ['a change at the card provider']),
         ...some('card event', "SELECT id FROM card_events WHERE state = 'waiting'"),
         ...some('payment of dollars', "SELECT id FROM x402_payments WHERE state = 'open'"),
         ...some(
@@ -140,6 +143,18 @@ export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Sc
       return wrong;
     },
   };
+
+  /** Of quotes that may still be paid. */
+  function unseenPayments(): string[] {
+    return ledger
+      .look<{ id: string }>("SELECT intent_id AS id FROM card_quotes WHERE state IN ('opening', 'quoted')")
+      .filter(({ id }) =>
+        cards
+          .look<{ body: string }>('SELECT body FROM objects WHERE id = ?', id)
+          .some(({ body }) => textOf(tryParseJson(body), 'status') === 'succeeded'),
+      )
+      .map(({ id }) => `card payment ${id}`);
+  }
 
   /** Sent, and never to come to the chain: nodes forgot it, and its time is over. */
   function isLost(id: string): boolean {
