@@ -16,6 +16,7 @@ describe('the undo of a mend', () => {
 
     it(`names a test that there is: ${mend.what}`, () => {
       if ('unit' in mend.fails) assert.ok(existsSync(join(root, mend.fails.unit)), mend.fails.unit);
+      else if ('simulation' in mend.fails) assert.ok(mend.fails.simulation.minutes < 10);
       else assert.ok(mend.fails.strangers.requests > 0);
     });
   }

@@ -49,6 +49,11 @@ function copyTree(): string {
 
 function argumentsOf(check: Check): string[] {
   if ('unit' in check) return ['--test', check.unit];
+  if ('simulation' in check) {
+    const { from, minutes } = check.simulation;
+    const first = from === undefined ? [] : ['--from', String(from)];
+    return ['scripts/simulate.ts', '--seeds', '100000', '--minutes', String(minutes), ...first];
+  }
   const { seed, requests, options = [] } = check.strangers;
   return ['scripts/strangers.ts', '--seed', String(seed), '--requests', String(requests), ...options];
 }
@@ -61,15 +66,16 @@ function statusOf(check: Check, folder: string, show: boolean): number | null {
   }).status;
 }
 
-/** Whether the check fails as it should: a stranger's run that breaks down otherwise has found nothing. */
+/** Whether the check fails as it should: a run of the stranger or of the world that breaks down otherwise has found nothing. */
 function fails(check: Check, folder: string, show: boolean): boolean {
   return statusOf(check, folder, show) === ('unit' in check ? 1 : foundCode);
 }
 
-/** Every test file of the mends, and for each way to run the stranger a short run. */
+/** Every test file of the mends, and for each way to run the stranger or the simulated world a short run. */
 function checksOfTree(chosen: readonly Mend[]): Check[] {
   const checks = chosen.map(({ fails: check }): Check => {
     if ('unit' in check) return check;
+    if ('simulation' in check) return { simulation: { from: 1, minutes: 0.2 } };
     const { options = [] } = check.strangers;
     return { strangers: { seed: 1, requests: 2_000, options } };
   });

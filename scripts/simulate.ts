@@ -13,7 +13,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string', default: '100' },
     from: { type: 'string' },
-    hours: { type: 'string', default: '72' },
+    hours: { type: 'string', default: '12' },
     jobs: { type: 'string', default: '1' },
     minutes: { type: 'string' },
     scenarios: { type: 'string' },

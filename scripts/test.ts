@@ -4,7 +4,8 @@
  *   unit     src/**, scripts/**, test/strangers/**: beside the code, no port but free ones, quick; those of one
  *            room share processes, because to load its modules costs more than most of the tests
  *   e2e      test/e2e/**: whole stacks on free ports, one process per file
- *   long     test/long/**: stacks that are killed again and again, slow readers, random days, thousands of items
+ *   long     test/long/**, test/simulation/**: stacks that are killed again and again, slow readers, random days, thousands
+ *            of items, kept seeds of the simulated world
  *   servers  test/servers/**, and on PostgreSQL the suites of the others that run on every engine
  *   clients  test/clients/**: published third-party clients, with a package of their own
  *
@@ -36,7 +37,10 @@ const suites: Record<string, Suite> = {
   },
   // Four at once on two cores: whole stacks wait a good part of their time.
   e2e: { globs: ['test/e2e/**/*.test.ts'], flags: ['--test-concurrency=4'] },
-  long: { globs: ['test/long/**/*.test.ts'], flags: ['--test-concurrency=4'] },
+  long: {
+    globs: ['test/long/**/*.test.ts', 'test/simulation/**/*.test.ts'],
+    flags: ['--test-concurrency=4'],
+  },
   servers: {
     globs: ['test/servers/**/*.test.ts', 'test/{e2e,long}/**/*.test.ts', 'src/**/*.test.ts'],
     flags: ['--test-concurrency=2'],

@@ -16,9 +16,19 @@ export interface Mend {
   readonly fails: Check;
 }
 
-/** A test file, or a run of the stranger that finds something within so many requests. */
+/**
+ * A test file, runs of the simulated world of which one breaks, or a run of the stranger that finds something within so many
+ * requests.
+ */
 export type Check =
   | { readonly unit: string }
+  | {
+      readonly simulation: {
+        /** The first seed; undefined: fresh ones. */
+        readonly from?: number;
+        readonly minutes: number;
+      };
+    }
   | {
       readonly strangers: {
         readonly seed: number;
@@ -32,6 +42,9 @@ export type Check =
 const stranger = (seed: number, ...options: string[]): Check => ({
   strangers: { seed, requests: 12_000, options },
 });
+
+/** Fresh seeds of the simulated world until one breaks. */
+const simulation: Check = { simulation: { minutes: 9 } };
 
 export const mends: readonly Mend[] = [
   {
@@ -1757,5 +1770,76 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: { unit: 'src/upload/items/segments.test.ts' },
+  },
+  {
+    what: 'the simulated world: an item is given up after one missing look because its bundle failed before',
+    undo: [
+      {
+        file: 'src/upload/bundler/misses.ts',
+        find: '      if (item.misses >= maxMisses) {',
+        put: '      const tried = await tx.get<{ attempts: number }>(\n        "SELECT attempts FROM upload_bundles WHERE plan = ?",\n        plan,\n      );\n      if (item.misses + (tried?.attempts ?? 0) >= maxMisses) {',
+      },
+    ],
+    fails: simulation,
+  },
+  {
+    what: 'the simulated world: a mined bundle is paid for twice when one node lacks it and another is away',
+    undo: [
+      {
+        file: 'src/outside/look-up.ts',
+        find: '  if (failure !== undefined) return failure;\n',
+        put: '',
+      },
+    ],
+    fails: simulation,
+  },
+  {
+    what: 'the simulated world: a flipped bit of a stored blob is mined',
+    undo: [
+      {
+        file: 'src/upload/items/segments.ts',
+        find: "      if (hashOf('sha256', blob, 'hex') !== digest) throw new BlobDamaged(digest);\n",
+        put: '',
+      },
+      {
+        file: 'src/upload/bundler/bundle-reader.ts',
+        find: '      if (verifies) checkItem(id, bytes);\n',
+        put: '',
+      },
+    ],
+    fails: simulation,
+  },
+  {
+    what: 'the simulated world: a torn blob holds its whole bundle up for ever',
+    undo: [
+      {
+        file: 'src/upload/items/segments.ts',
+        find: 'if (isBroken || error instanceof BlobDamaged || error instanceof BlobMissing)',
+        put: 'if (isBroken || error instanceof BlobMissing)',
+      },
+    ],
+    fails: simulation,
+  },
+  {
+    what: 'the simulated world: nobody bundles for as long as a clock was ahead when its process died',
+    undo: [
+      {
+        file: 'src/storage/sql/lease.ts',
+        find: '    if (taken === 0) taken = await this.#takeAbandoned();\n',
+        put: '',
+      },
+    ],
+    fails: simulation,
+  },
+  {
+    what: 'the simulated world: a bundle that was put off by a clock that was ahead waits until that time comes',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundle-rows.ts',
+        find: "'(due_at <= ? OR due_at > ?)'",
+        put: "'(due_at <= ? OR due_at > ? + 9e15)'",
+      },
+    ],
+    fails: simulation,
   },
 ];

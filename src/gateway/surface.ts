@@ -60,6 +60,8 @@ export interface GatewayDeps extends Pick<ContentDeps, 'cache' | 'shared' | 'upl
   /** For `/gw/info`. */
   readonly release: string;
   readonly adminKey: string;
+  /** The index, with `gatewayMigrations`; absent: the one that is configured. It is closed with the gateway. */
+  readonly sql?: Sql;
   /** Where ids are read that this network does not have; started before the gateway. */
   readonly fork?: Fork | undefined;
   /** Asked only where payments for bytes are switched on; undefined: nothing can be paid. */
@@ -128,14 +130,16 @@ export async function createGateway(config: Config, deps: GatewayDeps): Promise<
   const filters = readFilters(config);
   const takesPayments = config.ENABLE_RATE_LIMITER && config.EGRESS_PAYMENTS;
   const payee = takesPayments ? await deps.egressPayee?.() : undefined;
-  const sql = await openDatabase({
-    ...databaseSettings(config, 'gateway'),
-    dataDir: config.DATA_DIR,
-    name: 'gateway',
-    migrations: gatewayMigrations,
-    log: deps.log,
-    byIndexOnly: true,
-  });
+  const sql =
+    deps.sql ??
+    (await openDatabase({
+      ...databaseSettings(config, 'gateway'),
+      dataDir: config.DATA_DIR,
+      name: 'gateway',
+      migrations: gatewayMigrations,
+      log: deps.log,
+      byIndexOnly: true,
+    }));
   try {
     return wireGateway(config, deps, { filters, payee, sql });
   } catch (error) {

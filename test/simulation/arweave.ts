@@ -182,8 +182,8 @@ export class SimulatedNode {
   isAlone = false;
   /** Blocks by which it says to be higher than it is. */
   heightLie = 0;
-  /** Transactions whose headers it lost, though it has their blocks. */
-  readonly lacks = new Set<string>();
+  /** Has blocks, and knows none of the transactions in them, as one that was just set up. */
+  lacksHeaders = false;
   /** Chunks that it gives out are wrong. */
   spoilsChunks = false;
   /** Takes no transaction. */
@@ -302,7 +302,6 @@ export class SimulatedNode {
     for (const { dataRoot } of this.#mined.values()) {
       for (const chunk of other.#chunks.get(dataRoot) ?? []) this.#store(dataRoot, chunk);
     }
-    this.lacks.clear();
   }
 
   balance(address: string): bigint {
@@ -368,7 +367,7 @@ export class SimulatedNode {
   #transaction(id: string, field: string): Answered {
     if (id === 'pending') return json(JSON.stringify([...this.#mempool.keys()]));
     if (field === '') return this.#header(id, false);
-    const mined = this.lacks.has(id) ? undefined : this.#mined.get(id);
+    const mined = this.lacksHeaders ? undefined : this.#mined.get(id);
     if (field === 'offset') {
       if (mined === undefined) return text('', 404);
       return json(JSON.stringify({ offset: String(mined.end), size: String(mined.dataSize) }));
@@ -384,7 +383,7 @@ export class SimulatedNode {
   }
 
   #header(id: string, isPendingTold: boolean): Answered {
-    const mined = this.lacks.has(id) ? undefined : this.#mined.get(id);
+    const mined = this.lacksHeaders ? undefined : this.#mined.get(id);
     if (mined !== undefined) return json(mined.header);
     const pending = this.#mempool.get(id);
     if (pending === undefined) return text('Not Found.', 404);

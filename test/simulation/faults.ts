@@ -262,7 +262,7 @@ export class Troubles {
     this.#random = world.random('faults');
     const share = 0.15 + 0.7 * this.#random.fraction();
     this.#faults = faults.filter(() => this.#random.fraction() < share);
-    this.#pause = skewed(this.#random, 4 * minute, 60 * minute);
+    this.#pause = skewed(this.#random, 3 * minute, 30 * minute);
   }
 
   get names(): readonly string[] {

@@ -20,6 +20,9 @@ export interface Machine {
   bits(): number;
 }
 
+// Files are read by one thread, so that what is asked first is answered first.
+process.env.UV_THREADPOOL_SIZE = '1';
+
 export const machines = new AsyncLocalStorage<Machine>();
 const load = createRequire(import.meta.url);
 

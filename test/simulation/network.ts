@@ -98,12 +98,14 @@ export class Network {
 
   /** One question and its answer, as the asking life sees them: rejects where the connection breaks, or never ends. */
   async ask(life: Life, origin: string, asked: Asked): Promise<Answered> {
-    const ways = [this.#weather.get(` ${origin}`), this.#weather.get(`${asked.from} ${origin}`)];
+    const ways = [this.#weather.get(` ${origin}`), this.#weather.get(`${asked.from} ${origin}`)].filter(
+      (way) => way !== undefined,
+    );
     const worst = (of: 'slowest' | 'loseAnswers' | 'loseQuestions' | 'repeat') =>
-      Math.max(fair[of], ...ways.map((way) => way?.[of] ?? 0));
+      ways.reduce((most, way) => Math.max(most, way[of]), fair[of]);
     const happens = (chance: number) => chance > 0 && this.#random.fraction() < chance;
     const delay = () => 0.2 + worst('slowest') * this.#random.fraction() ** 3;
-    if (ways.some((way) => way?.cut === true)) {
+    if (ways.some(({ cut }) => cut)) {
       // A cut link is noticed by nobody at once: some connections are refused, most hang.
       if (this.#random.below(2) === 0) return new Promise(() => {});
       await life.wait(delay());

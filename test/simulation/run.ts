@@ -93,7 +93,7 @@ class Simulation {
     this.#world.tell('WORLD', 'a day begins');
     this.#isDay = true;
     this.#troubles.begin();
-    await this.#world.run(skewed(this.#random, hour, 8 * hour));
+    await this.#world.run(skewed(this.#random, hour, 5 * hour));
   }
 
   async #evening(): Promise<void> {
@@ -128,7 +128,7 @@ class Simulation {
   async #night(): Promise<void> {
     this.#world.tell('WORLD', 'a night begins');
     for (const { process } of this.#servers) process.kill();
-    await this.#world.run(skewed(this.#random, 0, 40 * hour));
+    await this.#world.run(skewed(this.#random, 0, 300 * hour));
     this.#startServers();
   }
 

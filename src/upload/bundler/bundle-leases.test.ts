@@ -30,12 +30,20 @@ describe('leases of bundles', () => {
         ['later', 99],
       ] as const)
         await addBundle(sql, plan, dueAt);
-      const [one, other] = [new BundleLeases(sql, 9_000), new BundleLeases(sql, 9_000)];
+      const [one, other] = [new BundleLeases(sql, 9_000, 3_600_000), new BundleLeases(sql, 9_000, 3_600_000)];
       assert.deepEqual(plansOf(await one.take(2, 10)), ['b', 'c']);
       assert.deepEqual(plansOf(await other.take(2, 10)), ['a']);
       assert.deepEqual(plansOf(await one.take(2, 10)), []);
       assert.deepEqual(plansOf(await other.take(0, 100)), []);
       assert.deepEqual(plansOf(await other.take(2, 100)), ['later']);
+    });
+
+    it('give out what was put off by a clock that was ahead', async () => {
+      const sql = await open(testMigrations);
+      await addBundle(sql, 'soon', 60_010);
+      await addBundle(sql, 'in another time', 60_011);
+      const leases = new BundleLeases(sql, 9_000, 60_000);
+      assert.deepEqual(plansOf(await leases.take(2, 10)), ['in another time']);
     });
 
     it('are worked on by whoever took them before the database failed', async () => {
@@ -55,7 +63,7 @@ describe('leases of bundles', () => {
           };
         },
       });
-      const leases = new BundleLeases(failing, 9_000);
+      const leases = new BundleLeases(failing, 9_000, 3_600_000);
       const taken = await leases.take(2, 10);
       assert.deepEqual(plansOf(taken), ['a']);
       assert.deepEqual(plansOf(await leases.take(2, 10)), ['b']);
@@ -64,7 +72,7 @@ describe('leases of bundles', () => {
     it('split what many take at the same moment', async () => {
       const sql = await open(testMigrations);
       for (let count = 0; count < 12; count += 1) await addBundle(sql, `p${count}`, count);
-      const all = Array.from({ length: 4 }, () => new BundleLeases(sql, 9_000));
+      const all = Array.from({ length: 4 }, () => new BundleLeases(sql, 9_000, 3_600_000));
       const taken = (await Promise.all(all.map((leases) => leases.take(5, 100)))).flatMap(plansOf);
       assert.equal(new Set(taken).size, 12);
       assert.equal(taken.length, 12, 'no bundle is taken twice');
@@ -73,7 +81,7 @@ describe('leases of bundles', () => {
     it('pass on when their time is over, and whoever slept through it changes nothing', async () => {
       const sql = await open(testMigrations);
       await addBundle(sql, 'a', 1);
-      const [one, other] = [new BundleLeases(sql, 9_000), new BundleLeases(sql, 9_000)];
+      const [one, other] = [new BundleLeases(sql, 9_000, 3_600_000), new BundleLeases(sql, 9_000, 3_600_000)];
       const [first] = await one.take(1, 10);
       assert.ok(first);
       await touch(first);
@@ -98,7 +106,7 @@ describe('leases of bundles', () => {
     it('that are over are not taken a second time by who is still at work', async () => {
       const sql = await open(testMigrations);
       await addBundle(sql, 'a', 1);
-      const [one, other] = [new BundleLeases(sql, 9_000), new BundleLeases(sql, 9_000)];
+      const [one, other] = [new BundleLeases(sql, 9_000, 3_600_000), new BundleLeases(sql, 9_000, 3_600_000)];
       const [first] = await one.take(1, 10);
       await sql.run('UPDATE upload_bundles SET held_until = 5');
       assert.deepEqual(await one.take(1, 10), []);
@@ -121,7 +129,7 @@ describe('leases of bundles', () => {
     it('of a clock that was wrong hold nobody up', async () => {
       const sql = await open(testMigrations);
       await addBundle(sql, 'a', 1);
-      const [one, other] = [new BundleLeases(sql, 9_000), new BundleLeases(sql, 9_000)];
+      const [one, other] = [new BundleLeases(sql, 9_000, 3_600_000), new BundleLeases(sql, 9_000, 3_600_000)];
       await one.take(1, 10);
       await sql.run('UPDATE upload_bundles SET held_until = held_until + 7200000');
       assert.deepEqual(plansOf(await other.take(1, 10)), ['a']);
@@ -130,7 +138,7 @@ describe('leases of bundles', () => {
     it('go back with the last change, or without one', async () => {
       const sql = await open(testMigrations);
       await addBundle(sql, 'a', 1);
-      const leases = new BundleLeases(sql, 9_000);
+      const leases = new BundleLeases(sql, 9_000, 3_600_000);
       const [first] = await leases.take(1, 10);
       await first?.lastly.transaction((tx) => tx.run('UPDATE upload_bundles SET attempts = 1'));
       const [second] = await leases.take(1, 10);

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { clocks, LostLease, type Transactions } from '../../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { type BundleRow, dueBundles, readBundle } from './bundle-rows.ts';
+import { type BundleRow, dueBundles, isDueBundle, readBundle } from './bundle-rows.ts';
 
 /** The longest that any process asks for: a bundle that is held further into the future is held by a wrong clock. */
 export const maxLeaseMs = 9_000;
@@ -32,18 +32,22 @@ interface Held {
 export class BundleLeases {
   readonly #sql: Sql;
   readonly #leaseMs: number;
+  readonly #longestWaitMs: number;
   /** By plan. */
   readonly #held = new Map<string, Held>();
 
-  constructor(sql: Sql, leaseMs: number) {
+  /** `longestWaitMs`: nothing is put off for longer. */
+  constructor(sql: Sql, leaseMs: number, longestWaitMs: number) {
     this.#sql = sql;
     this.#leaseMs = Math.min(leaseMs, maxLeaseMs);
+    this.#longestWaitMs = longestWaitMs;
   }
 
   /** Up to so many bundles that a step is due for and nobody holds, the longest overdue first. */
   async take(most: number, now: number): Promise<BundleLease[]> {
     const taken: BundleLease[] = [];
-    for (const { plan } of most > 0 ? await dueBundles(this.#sql, this.#isFree, now) : []) {
+    const latest = now + this.#longestWaitMs;
+    for (const { plan } of most > 0 ? await dueBundles(this.#sql, this.#isFree, now, latest) : []) {
       if (taken.length >= most) break;
       // Its time is over, and this process is still at it: others may take it, and until then it can be renewed.
       if (this.#held.has(plan)) continue;
@@ -52,12 +56,13 @@ export class BundleLeases {
       try {
         row = await this.#sql.get(
           `UPDATE upload_bundles SET holder = ?, held_until = ${this.#now} + ?
-           WHERE plan = ? AND due_at <= ? AND state <> 'permanent' AND state <> 'dropped' AND ${this.#isFree}
+           WHERE plan = ? AND ${isDueBundle} AND state <> 'permanent' AND state <> 'dropped' AND ${this.#isFree}
            RETURNING *`,
           held.holder,
           this.#leaseMs,
           plan,
           now,
+          latest,
         );
       } catch (error) {
         // Those before it are held and renewed: whoever asked has to work on them, or nobody ever would.

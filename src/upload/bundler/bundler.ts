@@ -13,7 +13,7 @@ import { type BundleLease, BundleLeases, maxLeaseMs } from './bundle-leases.ts';
 import { BundleReader } from './bundle-reader.ts';
 import { deleteLocalCopies } from './endings.ts';
 import { countOnTheWay, countOverdue, type PlanLimits, planBundle } from './plan.ts';
-import { advanceBundle, type StepDeps } from './steps.ts';
+import { advanceBundle, longestWaitMs, type StepDeps } from './steps.ts';
 
 interface BundlerDeps extends Omit<StepDeps, 'reader' | 'posts'> {
   readonly blobs: BlobStore;
@@ -70,7 +70,7 @@ export class Bundler {
     this.#steps = { ...deps, reader: new BundleReader(deps), posts: new AtOnce(deps.chunkConcurrency) };
     this.#leaseMs = Math.min(maxLeaseMs, 20 * deps.pollMs);
     this.#lease = new Lease(deps.sql, { table: 'upload_leases', name: 'bundler', leaseMs: this.#leaseMs });
-    this.#leases = new BundleLeases(deps.sql, this.#leaseMs);
+    this.#leases = new BundleLeases(deps.sql, this.#leaseMs, longestWaitMs(deps.pollMs));
   }
 
   start(): void {

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { bundleCountBytes, bundleEntryBytes } from '../../formats/ans104/bundle-header.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { maxBackoffMs } from './bundle-rows.ts';
 
 export interface PlanLimits {
   readonly maxItems: number;
@@ -13,13 +14,16 @@ export interface PlanLimits {
   readonly maxWaitMs: number;
 }
 
-/** The oldest waiting items with their place and running total. Values: the time, and how many items to consider. */
+/**
+ * The oldest waiting items with their place and running total. Values: the time, the latest that an item waits to, and how many
+ * items to consider. What waits longer was put off by a clock that was ahead.
+ */
 const waiting = `
   SELECT id, size, received_at,
     ROW_NUMBER() OVER (ORDER BY received_at, id) AS place,
     CAST(SUM(size) OVER (ORDER BY received_at, id) AS BIGINT) AS total
   FROM (SELECT id, size, received_at FROM upload_items
-        WHERE state = 'new' AND (not_before IS NULL OR not_before <= ?)
+        WHERE state = 'new' AND (not_before IS NULL OR not_before <= ? OR not_before > ?)
         ORDER BY received_at, id LIMIT ?) AS oldest`;
 
 /** Closes a bundle if there is one to close; answers its plan. */
@@ -35,6 +39,7 @@ export function planBundle(sql: Transactions, limits: PlanLimits, now: number): 
          bundle_offset = ${bundleCountBytes} + ${bundleEntryBytes} * taken.items + taken.total - taken.size
        FROM taken WHERE upload_items.id = taken.id AND upload_items.state = 'new'`,
       now,
+      now + maxBackoffMs,
       limits.maxItems,
       limits.maxItems,
       limits.targetBytes,
@@ -63,11 +68,13 @@ async function isDue(tx: SqlExecutor, limits: PlanLimits, now: number): Promise<
   const found = await tx.get<{ items: number; oldest: number | null; bytes: number | null }>(
     `SELECT COUNT(*) AS items, MIN(received_at) AS oldest, MAX(total) AS bytes FROM (${waiting}) AS waiting`,
     now,
+    now + maxBackoffMs,
     limits.maxItems + 1,
   );
   if (found === undefined || found.oldest === null) return false;
   const isFull = found.items >= limits.maxItems || (found.bytes ?? 0) >= limits.targetBytes;
-  return isFull || now - found.oldest >= limits.maxWaitMs;
+  // Taken in further ahead than anything waits: the clock was wrong then.
+  return isFull || Math.abs(now - found.oldest) >= limits.maxWaitMs;
 }
 
 /** What is on its way to the chain, by the indexes that there are for it: cheap enough to be asked again and again. */

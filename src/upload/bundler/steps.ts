@@ -20,7 +20,7 @@ import { LostLease } from '../../storage/sql/lease.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { BundleLease } from './bundle-leases.ts';
 import { type BundleReader, LostItem } from './bundle-reader.ts';
-import { type BundleRow, findBundle } from './bundle-rows.ts';
+import { type BundleRow, findBundle, maxBackoffMs } from './bundle-rows.ts';
 import { dataOf } from './chain-chunks.ts';
 import { isAnchorDead, judgeBundle, type Mined, type Verdict } from './confirm.ts';
 import { dropBundle, dropLostItem, makePermanent, markPosted } from './endings.ts';
@@ -39,7 +39,11 @@ export interface StepDeps extends PrepareDeps, SeedDeps {
   readonly firstLookMs?: number | undefined;
 }
 
-const maxBackoffMs = 5 * 60 * 1_000;
+/** Between two checks of a mined bundle whose chunks cannot be read, in polls. */
+const longestUnreadablePolls = 256;
+/** The longest that a bundle is put off for. */
+export const longestWaitMs = (pollMs: number): number =>
+  Math.max(maxBackoffMs, pollMs * longestUnreadablePolls);
 const longestProblem = 500;
 const mostCauses = 3;
 /** Checks in a row of a mined bundle whose chunks cannot be read, after which its items are planned anew. */
@@ -262,7 +266,7 @@ class BundleSteps {
     }
     log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
     await this.#mark(bundle, 'posted', 'changed_at = ?', now());
-    const delayMs = backoffMs({ firstMs: 2 * pollMs, longestMs: 256 * pollMs }, unreadable);
+    const delayMs = backoffMs({ firstMs: 2 * pollMs, longestMs: longestUnreadablePolls * pollMs }, unreadable);
     const problem = 'it is mined, and not all of its chunks can be read back';
     await this.#due(bundle.plan, delayMs, { unreadable, problem });
     return false;

@@ -101,7 +101,7 @@ export function nodeFaults(arweave: ArweaveNetwork, wallet: string): Fault[] {
   return [
     change(
       'node down',
-      40 * minute,
+      240 * minute,
       'is down',
       (node) => node.down(),
       (node) => {
@@ -121,12 +121,14 @@ export function nodeFaults(arweave: ArweaveNetwork, wallet: string): Fault[] {
     ),
     change(
       'node lacks headers',
-      60 * minute,
-      'lost headers of transactions',
+      360 * minute,
+      'knows no transaction of its blocks',
       (node) => {
-        for (const id of node.mined.keys()) node.lacks.add(id);
+        node.lacksHeaders = true;
       },
-      (node) => node.lacks.clear(),
+      (node) => {
+        node.lacksHeaders = false;
+      },
       nodes.length - 1,
     ),
     change(

@@ -4,6 +4,7 @@ import { winc } from '../../../src/credits/credits.ts';
 import { createCredits } from '../../../src/credits/ledger/ledger.ts';
 import { parseBundleHeader } from '../../../src/formats/ans104/bundle-header.ts';
 import { HttpClient } from '../../../src/outside/http.ts';
+import { worryingTries } from '../../../src/upload/reports/why.ts';
 import { testArweaveKey } from '../../../src/wallets/testing/keys.ts';
 import { type ArweaveNetwork, type MinedTransaction, short } from '../arweave.ts';
 import { clockFaults, databaseFaults, networkFaults, processFaults } from '../faults.ts';
@@ -11,6 +12,7 @@ import type { Network } from '../network.ts';
 import type { Scenario } from '../scenario.ts';
 import type { World } from '../world.ts';
 import { blobFaults, nodeFaults } from './faults.ts';
+import { createGateway, gatewayUrl } from './gateway.ts';
 import { createUploads } from './installation.ts';
 import { Uploader, type UploadPromise } from './uploader.ts';
 
@@ -25,18 +27,23 @@ interface ItemRow {
   readonly id: string;
   readonly state: string;
   readonly winc: string;
-  readonly bundle: string | null;
+  readonly signer: string;
 }
 
 const uploaders = 2;
 const gift = 10n ** 12n;
+/** Between two looks of the operator at what a process says about itself. */
+const probeMs = 10 * 60_000;
 
 export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptions): Scenario {
   const random = world.random('uploads');
+  // It looks for work every second, and makes a run four times as long.
+  const hasGateway = random.below(4) === 0;
   const { ledger, blobs, processes } = createUploads(world, arweave, {
     processes: 1 + random.below(2),
-    gatewayUrl: undefined,
+    gatewayUrl: hasGateway ? gatewayUrl : undefined,
   });
+  const gateways = hasGateway ? [createGateway(world, arweave, processes[0]?.url ?? '')] : [];
   const clients = Array.from(
     { length: uploaders },
     (_, index) =>
@@ -44,7 +51,7 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
         process: world.process(`uploader-${index + 1}`),
         random: world.random(`uploader ${index + 1}`),
         urls: processes.map(({ url }) => url),
-        gatewayUrl: undefined,
+        gatewayUrl: hasGateway ? gatewayUrl : undefined,
         isDay,
       }),
   );
@@ -52,32 +59,47 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
   const spoiled = new Set<string>();
   const promises = () => clients.flatMap((client) => [...client.promises.values()]);
   const isExcused = ({ digest }: UploadPromise) => spoiled.has(digest);
-  const item = (id: string) =>
-    ledger.look<ItemRow>('SELECT id, state, winc, bundle FROM upload_items WHERE id = ?', id)[0];
-  const origins = [...arweave.nodes, ...processes].map(({ url }) => url);
-  const origin = world.process('operator');
+  const servers = [...processes, ...gateways];
+  const databases = [ledger, ...gateways.map(({ index }) => index)];
+  const origins = [...arweave.nodes, ...servers].map(({ url }) => url);
+  /** Bundles that failed so often that operators must be told. */
+  const worrying = () =>
+    ledger.isQuiet &&
+    ledger.look(
+      "SELECT 1 AS one FROM upload_bundles WHERE state NOT IN ('permanent', 'dropped') AND attempts >= ? LIMIT 1",
+      worryingTries,
+    ).length > 0;
 
   return {
     name: 'uploads',
-    servers: processes,
+    servers,
     clients: [
       {
-        process: origin,
-        async program() {
+        process: world.process('operator'),
+        async program(life) {
           const credits = createCredits({ sql: ledger.open() });
           for (const { address } of clients) {
             const given = { address, addressType: 'solana', amount: winc(gift), reason: 'payment' } as const;
             await credits.credit({ ...given, id: `gift ${address}` });
+          }
+          const http = new HttpClient({ timeoutMs: 60_000, maxBytes: 65_536 });
+          for (;;) {
+            await life.wait(probeMs);
+            const { url, process } = random.pick(processes);
+            if (!worrying()) continue;
+            const answer = await http.call(`${url}/health?strict=true`).catch(() => undefined);
+            if (answer?.status === 200 && worrying())
+              world.broken(`a bundle fails again and again, and ${process.name} says that all is well`);
           }
         },
       },
       ...clients,
     ],
     faults: [
-      ...processFaults(processes),
-      ...clockFaults(processes, [ledger]),
-      ...databaseFaults([ledger]),
-      ...networkFaults(network, origins, processes),
+      ...processFaults(servers),
+      ...clockFaults(servers, databases),
+      ...databaseFaults(databases),
+      ...networkFaults(network, origins, servers),
       ...blobFaults(blobs, (digest) => spoiled.add(digest)),
       ...nodeFaults(arweave, testArweaveKey.address),
     ],
@@ -96,7 +118,7 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
     open() {
       if (!ledger.isQuiet) return ['a transaction'];
       const items = ledger.look<ItemRow>(
-        "SELECT id, state, winc, bundle FROM upload_items WHERE state NOT IN ('permanent', 'failed')",
+        "SELECT id, state, winc, signer FROM upload_items WHERE state NOT IN ('permanent', 'failed')",
       );
       return items.map(({ id, state }) => `${short(id)} is ${state}`);
     },
@@ -104,9 +126,12 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
     async settled() {
       const wrong: string[] = [];
       const onChain = bundledItems(arweave, wrong);
+      const sql = ledger.open();
+      const items = await sql.all<ItemRow>('SELECT id, state, winc, signer FROM upload_items');
+      const rows = new Map(items.map((row) => [row.id, row]));
       for (const promise of promises()) {
         const { id, bytes, deadlineHeight } = promise;
-        const row = item(id);
+        const row = rows.get(id);
         const places = onChain.get(id) ?? [];
         const excused = isExcused(promise);
         if (row === undefined) wrong.push(`${short(id)} is not in the ledger`);
@@ -120,13 +145,9 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
             `${short(id)} came to the chain at ${place.height}, after its deadline ${deadlineHeight}`,
           );
       }
-      const sql = ledger.open();
       const credits = createCredits({ sql });
       const { ok, problems } = await credits.selfCheck();
       if (!ok) wrong.push(`the ledger does not add up: ${JSON.stringify(problems).slice(0, 300)}`);
-      const items = await sql.all<ItemRow & { signer: string }>(
-        'SELECT id, state, winc, bundle, signer FROM upload_items',
-      );
       for (const { address } of clients) {
         const spent = items
           .filter(({ signer, state }) => signer === address && state !== 'failed')
@@ -135,9 +156,21 @@ export function uploadsScenario({ world, network, arweave, isDay }: UploadsOptio
         if (balance !== gift - spent)
           wrong.push(`${address} has ${balance}, and should have ${gift - spent}`);
       }
-      const http = new HttpClient({ timeoutMs: 60_000, maxBytes: 65_536 });
+      const http = new HttpClient({ timeoutMs: 60_000, maxBytes: 4 * 1024 * 1024 });
+      for (const { id, payload, digest } of hasGateway ? promises() : []) {
+        if (rows.get(id)?.state === 'failed') continue;
+        const answer = await http.call(`${gatewayUrl}/raw/${id}`).catch(() => undefined);
+        if (answer?.status !== 200) wrong.push(`the gateway answers ${answer?.status} for ${short(id)}`);
+        else if (!answer.body.equals(payload))
+          wrong.push(`the gateway serves ${short(id)} with other bytes (${digest.slice(0, 8)})`);
+      }
+      const noted = await sql.all<{ digest: string }>('SELECT digest FROM upload_blobs');
+      const known = new Set(noted.map(({ digest }) => digest));
+      for (const digest of blobs.digests) {
+        if (!known.has(digest)) wrong.push(`blob ${digest.slice(0, 8)} is stored, and nobody knows of it`);
+      }
       for (const { url, process } of processes) {
-        const answer = await http.call(`${url}/health`).catch(() => undefined);
+        const answer = await http.call(`${url}/health?strict=true`).catch(() => undefined);
         if (answer?.status !== 200)
           wrong.push(`${process.name} is not healthy: ${answer?.status} ${answer?.body}`);
       }

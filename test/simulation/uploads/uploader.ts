@@ -35,7 +35,7 @@ interface UploaderOptions {
 const second = 1_000;
 const minute = 60 * second;
 /** Between two uploads, on average. */
-const pauseMs = 25 * minute;
+const pauseMs = 12 * minute;
 const mostTries = 8;
 
 export class Uploader {

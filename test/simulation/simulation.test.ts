@@ -1,0 +1,116 @@
+import './machine.ts';
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { OutcomeUnknown } from '../../src/storage/sql/sql.ts';
+import { SimulatedDatabase } from './database.ts';
+import { simulate } from './run.ts';
+import { keptSeeds } from './seeds.ts';
+import { World } from './world.ts';
+
+const table = [{ id: 'one', up: 'CREATE TABLE facts (name TEXT PRIMARY KEY)' }];
+
+describe('a simulated world', () => {
+  it('is the same again for the same seed, and another for another', async () => {
+    const [first, again, other] = [
+      await simulate({ seed: 11, hours: 3 }),
+      await simulate({ seed: 11, hours: 3 }),
+      await simulate({ seed: 12, hours: 3 }),
+    ];
+    assert.equal(again.story.text(), first.story.text());
+    assert.equal(again.events, first.events);
+    assert.notEqual(other.story.text(), first.story.text());
+    assert.ok(first.story.lines.some(({ what }) => what.includes('has a receipt')));
+  });
+
+  for (const { seed, hours, found } of keptSeeds) {
+    it(`does not break by seed ${seed} any more: ${found}`, async () => {
+      const { broken, story } = await simulate({ seed, hours });
+      assert.equal(broken, undefined, story.text(60));
+    });
+  }
+
+  it('has its own time and chance, and leaves those of everybody else alone', async () => {
+    const drawn: string[] = [];
+    const before = Date.now();
+    for (const seed of [1, 1, 2]) {
+      const world = new World(seed);
+      world.process('a').start(async (life) => {
+        await new Promise((resolve) => setTimeout(resolve, 86_400_000));
+        drawn.push(`${new Date().toISOString()} ${life.now()} ${randomUUID()}`);
+      });
+      await world.run(90_000_000);
+    }
+    assert.match(drawn[0] ?? '', /^2027-01-02T00:00:00\.000Z /);
+    assert.equal(drawn[0], drawn[1]);
+    assert.notEqual(drawn[0], drawn[2]);
+    assert.ok(Math.abs(Date.now() - before) < 60_000, 'the machine has its own time');
+  });
+
+  it('kills a process at any await, and holds one', async () => {
+    const world = new World(1);
+    const told: string[] = [];
+    const killed = world.process('killed');
+    killed.start(async (life) => {
+      for (let step = 1; ; step += 1) {
+        await life.wait(10);
+        told.push(`step ${step}`);
+      }
+    });
+    const held = world.process('held');
+    held.start(async (life) => {
+      await life.wait(10);
+      told.push(`woke at ${world.time}`);
+    });
+    held.hold(500);
+    world.schedule(25, () => killed.kill());
+    await world.run(1_000);
+    assert.deepEqual(told, ['step 1', 'step 2', 'woke at 500']);
+  });
+
+  it('loses what was not committed when a process dies, and nothing else', async () => {
+    const outcomes = new Set<string>();
+    for (let delay = 0; delay < 12; delay += 0.5) {
+      const world = new World(7);
+      const database = new SimulatedDatabase(world, 'facts', table);
+      const writer = world.process('writer');
+      let isAnswered = false;
+      writer.start(async () => {
+        const sql = database.open();
+        await sql.transaction(async (tx) => {
+          await tx.run('INSERT INTO facts (name) VALUES (?)', 'a');
+          await tx.run('INSERT INTO facts (name) VALUES (?)', 'b');
+        });
+        isAnswered = true;
+      });
+      world.schedule(delay, () => writer.kill());
+      await world.run(60_000);
+      const { length } = database.look('SELECT name FROM facts');
+      assert.ok(length === 0 || length === 2, 'all or nothing');
+      assert.ok(!isAnswered || length === 2, 'what was answered is there');
+      outcomes.add(`${length} ${isAnswered}`);
+    }
+    assert.ok(outcomes.has('0 false') && outcomes.has('2 true'), [...outcomes].join(', '));
+  });
+
+  it('tells a writer that nobody knows what became of a commit', async () => {
+    const world = new World(3);
+    const database = new SimulatedDatabase(world, 'facts', table);
+    database.weather.loseCommits = 1;
+    let unknown = 0;
+    world.process('writer').start(async () => {
+      const sql = database.open();
+      for (let index = 0; index < 20; index += 1) {
+        await sql
+          .transaction((tx) => tx.run('INSERT INTO facts (name) VALUES (?)', String(index)))
+          .catch((error: unknown) => {
+            if (error instanceof OutcomeUnknown) unknown += 1;
+          });
+      }
+    });
+    await world.run(60_000);
+    const { length } = database.look('SELECT name FROM facts');
+    assert.equal(unknown, 20);
+    assert.ok(length > 0 && length < 20, 'some happened, some did not');
+  });
+});
