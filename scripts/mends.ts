@@ -50,9 +50,10 @@ function copyTree(): string {
 function argumentsOf(check: Check): string[] {
   if ('unit' in check) return ['--test', check.unit];
   if ('simulation' in check) {
-    const { from, minutes } = check.simulation;
+    const { from, minutes, scenarios } = check.simulation;
     const first = from === undefined ? [] : ['--from', String(from)];
-    return ['scripts/simulate.ts', '--seeds', '100000', '--minutes', String(minutes), ...first];
+    const parts = scenarios === undefined ? [] : ['--scenarios', scenarios];
+    return ['scripts/simulate.ts', '--seeds', '100000', '--minutes', String(minutes), ...first, ...parts];
   }
   const { seed, requests, options = [] } = check.strangers;
   return ['scripts/strangers.ts', '--seed', String(seed), '--requests', String(requests), ...options];
@@ -75,7 +76,7 @@ function fails(check: Check, folder: string, show: boolean): boolean {
 function checksOfTree(chosen: readonly Mend[]): Check[] {
   const checks = chosen.map(({ fails: check }): Check => {
     if ('unit' in check) return check;
-    if ('simulation' in check) return { simulation: { from: 1, minutes: 0.2 } };
+    if ('simulation' in check) return { simulation: { ...check.simulation, from: 1, minutes: 0.2 } };
     const { options = [] } = check.strangers;
     return { strangers: { seed: 1, requests: 2_000, options } };
   });

@@ -27,6 +27,8 @@ export type Check =
         /** The first seed; undefined: fresh ones. */
         readonly from?: number;
         readonly minutes: number;
+        /** Which parts of the world take part; all without it. */
+        readonly scenarios?: string;
       };
     }
   | {
@@ -44,7 +46,8 @@ const stranger = (seed: number, ...options: string[]): Check => ({
 });
 
 /** Fresh seeds of the simulated world until one breaks. */
-const simulation: Check = { simulation: { minutes: 9 } };
+const simulation: Check = { simulation: { minutes: 9, scenarios: 'uploads' } };
+const paymentsSimulation: Check = { simulation: { minutes: 9, scenarios: 'payments' } };
 
 export const mends: readonly Mend[] = [
   {
@@ -1841,5 +1844,70 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: simulation,
+  },
+  {
+    what: 'have an upload again and again for one payment, charged to any wallet',
+    undo: [
+      {
+        file: 'src/upload/multipart/sessions.ts',
+        find: 'paid === undefined ? await begunByName(tx, session) : await begunByPayment(tx, paid, now)',
+        put: 'paid === undefined ? await begunByName(tx, session) : undefined',
+      },
+      {
+        file: 'src/payments/x402/purchases.ts',
+        find: "SET session = ? WHERE id = ? AND purchase = 'reserved' AND session IS NULL",
+        put: 'SET session = ? WHERE id = ?',
+      },
+    ],
+    fails: paymentsSimulation,
+  },
+  {
+    what: 'act with a signature that was shown elsewhere',
+    undo: [{ file: 'src/payment/surface.ts', find: '    admit: signatures.admit,\n', put: '' }],
+    fails: paymentsSimulation,
+  },
+  {
+    what: 'lose a payment that the facilitator carried out and said to have refused',
+    undo: [
+      {
+        file: 'src/payments/x402/settlements.ts',
+        find: "const over = fate?.kind === 'used-otherwise' || (fate?.kind === 'unused' && nothingSent);",
+        put: "const over = fate?.kind !== 'used-unseen';",
+      },
+    ],
+    fails: paymentsSimulation,
+  },
+  {
+    what: 'have a payment by x402 credited once more by reporting its transaction',
+    undo: [
+      {
+        file: 'src/payments/chain/evm.ts',
+        find: 'return authorizers.has(sender) ? [] : [{ sender, recipient: erc20.wallet, quantity: BigInt(data) }];',
+        put: 'return [{ sender, recipient: erc20.wallet, quantity: BigInt(data) }];',
+      },
+    ],
+    fails: paymentsSimulation,
+  },
+  {
+    what: 'leave payments open until the time that a wrong clock wrote',
+    undo: [
+      {
+        file: 'src/storage/sql/due.ts',
+        find: '`(${column} <= ? OR ${column} > ?)`',
+        put: '`(${column} <= ? AND 0 < ?)`',
+      },
+    ],
+    fails: paymentsSimulation,
+  },
+  {
+    what: 'take back a disputed card payment by an answer that is older than the one before',
+    undo: [
+      {
+        file: 'src/payments/card/sync.ts',
+        find: 'if (stored === undefined || stored.appliedTicket > ticket) return undefined;',
+        put: 'if (stored === undefined) return undefined;',
+      },
+    ],
+    fails: paymentsSimulation,
   },
 ];

@@ -6,6 +6,7 @@ import type { PaymentSummary } from '../../formats/admin-answers.ts';
 import { currencies } from '../../pricing/pricing.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { assignments, insertion } from '../../storage/sql/columns.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import {
   columnList,
   columnsOf,
@@ -13,7 +14,6 @@ import {
   optionalInteger,
   optionalText,
 } from '../../storage/sql/fields.ts';
-import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Row, Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, flag, jsonReader, readInteger, readText } from '../../storage/sql/typed-rows.ts';
 import { type NewestQuery, newestRows } from '../newest.ts';

@@ -29,8 +29,8 @@ import type { QuoteRow } from './quotes.ts';
 import {
   dueQuotes,
   isGivenUp,
-  longestRefundWaitMs,
   lockQuote,
+  longestRefundWaitMs,
   postponeQuote,
   quoteIdBy,
   readQuote,
@@ -296,7 +296,8 @@ export class CardWorker {
       await sql.transaction(async (tx) => {
         const quote = await lockQuote(tx, id);
         if (quote === undefined) return;
-        const next = now() + (isGivenUp(quote) ? longestRefundWaitMs : backoffMs(eventRetry, quote.attempts + 7));
+        const next =
+          now() + (isGivenUp(quote) ? longestRefundWaitMs : backoffMs(eventRetry, quote.attempts + 7));
         const end = quote.payableUntil + 1_000;
         await postponeQuote(tx, id, now() < end ? Math.min(next, end) : next);
       });

@@ -5,6 +5,7 @@ import { type Winc, winc } from '../../credits/credits.ts';
 import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { insertion } from '../../storage/sql/columns.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import {
   columnList,
   columnsOf,
@@ -12,7 +13,6 @@ import {
   optionalAmount,
   optionalText,
 } from '../../storage/sql/fields.ts';
-import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, jsonReader, readText } from '../../storage/sql/typed-rows.ts';
 import { type PurchaseState, purchaseState } from './purchases.ts';

@@ -58,7 +58,13 @@ interface QuoteRow {
 
 const cardReasons = new Set(['payment', 'card_refund', 'chargeback', 'chargeback_reversed']);
 /** Of disputes that have taken no money, or given it back. */
-const harmless = new Set(['won', 'prevented', 'warning_needs_response', 'warning_under_review', 'warning_closed']);
+const harmless = new Set([
+  'won',
+  'prevented',
+  'warning_needs_response',
+  'warning_under_review',
+  'warning_closed',
+]);
 
 async function auditCards(
   sql: SqlReader,
@@ -160,7 +166,8 @@ async function auditX402(
       if (used !== undefined) wrong(`the payment ${row.id} was carried out, and is ${row.state}`);
       continue;
     }
-    if (used?.transfer?.value !== BigInt(row.value)) wrong(`the payment ${row.id} is credited, and was not made`);
+    if (used?.transfer?.value !== BigInt(row.value))
+      wrong(`the payment ${row.id} is credited, and was not made`);
     const sum = lines.reduce((all, { amount }) => all + BigInt(amount), 0n);
     if (lines.length === 0 || sum !== BigInt(row.winc))
       wrong(`the payment ${row.id} is worth ${row.winc}, and ${sum} was credited`);
@@ -223,7 +230,9 @@ async function auditChains(
       wrong(`${row.transaction_id} is credited for ${row.quantity}, and paid ${paidOn(row)}`);
     const [line] = lines;
     if (lines.length !== 1 || line?.amount !== row.winc || line.account !== row.destination)
-      wrong(`${row.transaction_id} is credited ${lines.length} times, with ${line?.amount} for ${line?.account}`);
+      wrong(
+        `${row.transaction_id} is credited ${lines.length} times, with ${line?.amount} for ${line?.account}`,
+      );
   }
   if (entries.length !== credited)
     wrong(`${entries.length} chain payments are in the ledger, and ${credited} were made`);

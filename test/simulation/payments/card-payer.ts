@@ -12,7 +12,7 @@ export interface CardPayment {
   readonly winc: bigint;
 }
 
-const pauseMs = 40 * minute;
+const pauseMs = 12 * minute;
 
 export class CardPayer extends Person {
   /** Those that were begun, by what the provider calls them. */

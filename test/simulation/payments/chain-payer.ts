@@ -3,7 +3,7 @@ import { newTransaction } from '../../../src/formats/arweave/transaction.ts';
 import { transactionToJson } from '../../../src/formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../../src/formats/arweave/transaction-signature.ts';
 import { decodeBase64url, toTxId } from '../../../src/formats/base64url.ts';
-import { textOf, memberOf, tryParseJson } from '../../../src/formats/json.ts';
+import { memberOf, textOf, tryParseJson } from '../../../src/formats/json.ts';
 import { storageFee } from '../../../src/localnet/arweave/rules.ts';
 import type { ArweaveKey } from '../../../src/wallets/arweave/rsa.ts';
 import { ethereumAddress } from '../../../src/wallets/ethereum/address.ts';
@@ -24,7 +24,7 @@ export interface ChainPromise {
   told: 'credited' | 'pending' | undefined;
 }
 
-const pauseMs = 45 * minute;
+const pauseMs = 10 * minute;
 
 export class ChainPayer extends Person {
   readonly promises = new Map<string, ChainPromise>();
@@ -48,7 +48,8 @@ export class ChainPayer extends Person {
       if (kind === 4) return this.#reportForeign();
       const isDollars = kind < 3;
       const quantity = BigInt(random.between(1, 9)) * (isDollars ? 1_000_000n : 10n ** 15n);
-      const memo = named === undefined ? '' : Buffer.from(`turboCreditDestinationAddress=${named}`).toString('hex');
+      const memo =
+        named === undefined ? '' : Buffer.from(`turboCreditDestinationAddress=${named}`).toString('hex');
       const { chain } = this.installation;
       const { hash } = isDollars
         ? chain.send({
@@ -87,7 +88,9 @@ export class ChainPayer extends Person {
         );
         const destination = textOf(told, 'destinationAddress');
         if (destination !== promise.destination)
-          this.world.broken(`${promise.id} is for ${promise.destination}, and is said to be for ${destination}`);
+          this.world.broken(
+            `${promise.id} is for ${promise.destination}, and is said to be for ${destination}`,
+          );
         if (answer.status === 200 && this.random.below(2) === 0) break;
       }
       if (promise.told === 'credited') {
@@ -106,7 +109,11 @@ export class ChainPayer extends Person {
     if (transfers.length === 0) return;
     const { hash } = this.random.pick(transfers);
     const path = `/v1/account/balance/${this.random.pick(['base-usdc', 'base-eth'])}`;
-    const answer = await this.ask(this.payment(), { path, method: 'POST', body: JSON.stringify({ tx_id: hash }) });
+    const answer = await this.ask(this.payment(), {
+      path,
+      method: 'POST',
+      body: JSON.stringify({ tx_id: hash }),
+    });
     if (answer?.status === 200 || answer?.status === 202)
       this.world.broken(`${hash} was paid by x402, and is taken again with ${answer.status}`);
   }
@@ -128,7 +135,8 @@ export class ChainPayer extends Person {
     const signed = await signTransactionAsync(unsigned, this.#arweave.privateKey);
     const id = toTxId(signed.id);
     const body = JSON.stringify(transactionToJson(signed, 'header'));
-    for (let copies = 0; copies < 3; copies += 1) await this.ask(node(), { path: '/tx', method: 'POST', body });
+    for (let copies = 0; copies < 3; copies += 1)
+      await this.ask(node(), { path: '/tx', method: 'POST', body });
     this.tell(`sent ${quantity} winston as ${id.slice(0, 6)}`);
     const promise: ChainPromise = {
       ...{ id, chain: 'arweave', quantity, told: undefined },

@@ -45,9 +45,7 @@ export class Facilitator {
     if (isBad && this.mood === 'late') await life.wait(this.#random.fraction() * 3 * minute);
     const refusal = this.#refusal(payment);
     if (path === '/verify')
-      return json(
-        refusal === undefined ? { isValid: true } : { isValid: false, invalidReason: refusal },
-      );
+      return json(refusal === undefined ? { isValid: true } : { isValid: false, invalidReason: refusal });
     const network = memberOf(memberOf(asked, 'paymentRequirements'), 'network');
     const no = (errorReason: string) => json({ success: false, errorReason, transaction: '', network });
     if (refusal !== undefined) return no(refusal);
@@ -67,7 +65,8 @@ export class Facilitator {
     const now = BigInt(Math.floor(this.#world.now / 1_000));
     if (authorization.validBefore < now + 6n) return x402Reasons.validBefore;
     if (authorization.validAfter > now) return x402Reasons.validAfter;
-    if (this.#chain.useOf(authorization.from, authorization.nonce) !== undefined) return x402Reasons.nonceUsed;
+    if (this.#chain.useOf(authorization.from, authorization.nonce) !== undefined)
+      return x402Reasons.nonceUsed;
     return undefined;
   }
 

@@ -1,7 +1,7 @@
 /** An installation that sells credits and takes uploads: processes on one ledger, and whom they deal with outside. */
 import '../node-http.ts';
-import { type Config, readConfig } from '../../../src/config/config.ts';
 import { ledgerMigrations } from '../../../src/cli/ledger-database.ts';
+import { type Config, readConfig } from '../../../src/config/config.ts';
 import { createCredits } from '../../../src/credits/ledger/ledger.ts';
 import { RequestSignatures } from '../../../src/credits/signatures/request-signatures.ts';
 import { parseSolanaAddress } from '../../../src/formats/solana/address.ts';

@@ -40,8 +40,7 @@ export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Sc
   const friends = () => [...spenders, bystander].map(({ wallet }) => wallet.address);
   spenders.push(...['spender-1', 'spender-2'].map((name) => new Spender({ ...common, name, friends })));
   const cardPayer = (name: string) => new CardPayer({ ...common, name, others: friends() });
-  const x402Payer = (name: string) =>
-    new X402Payer({ ...common, name, bystander: bystander.wallet.address });
+  const x402Payer = (name: string) => new X402Payer({ ...common, name, bystander: bystander.wallet.address });
   const memories: Memories = {
     spenders,
     cardPayers: [cardPayer('cardholder-1'), cardPayer('cardholder-2')],

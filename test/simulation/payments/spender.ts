@@ -5,7 +5,7 @@ import { ed25519TestKey } from '../../../src/wallets/testing/keys.ts';
 import type { Life } from '../process.ts';
 import { minute, Person, type PersonOptions } from './person.ts';
 
-const pauseMs = 30 * minute;
+const pauseMs = 12 * minute;
 
 export class Spender extends Person {
   /** Items that have a receipt. */
@@ -58,6 +58,8 @@ export class Spender extends Person {
     const answer = await this.insist(life, () => this.upload(), asked);
     if (answer === undefined || answer.status >= 300) return;
     this.receipts.add(header.id);
-    this.tell(`has a receipt of ${header.id.slice(0, 6)}${tags.length === 0 ? '' : `, with ${tags[0]?.name}`}`);
+    this.tell(
+      `has a receipt of ${header.id.slice(0, 6)}${tags.length === 0 ? '' : `, with ${tags[0]?.name}`}`,
+    );
   }
 }

@@ -1,9 +1,10 @@
 /** Somebody who reads what a wallet shows to the service, and tries to act with it. */
-import type { Life } from '../process.ts';
+
 import { signedHeaders } from '../../support/request-signers.ts';
+import type { Life } from '../process.ts';
 import { minute, Person, type PersonOptions } from './person.ts';
 
-const pauseMs = 60 * minute;
+const pauseMs = 20 * minute;
 
 export class Thief extends Person {
   readonly #victim;

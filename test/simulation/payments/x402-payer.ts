@@ -25,7 +25,7 @@ export interface X402Promise {
   readonly item?: string;
 }
 
-const pauseMs = 30 * minute;
+const pauseMs = 10 * minute;
 const chunkSize = 5 * 1024 * 1024;
 
 export class X402Payer extends Person {
@@ -91,7 +91,10 @@ export class X402Payer extends Person {
 
   async #item(): Promise<{ readonly id: string; readonly bytes: Buffer }> {
     const anchor = Buffer.from(`${this.process.name} ${this.#count++}`.padStart(32, '0'));
-    const bytes = await signItem({ data: this.random.bytes(this.random.between(10, 9_000)), anchor }, this.#signer);
+    const bytes = await signItem(
+      { data: this.random.bytes(this.random.between(10, 9_000)), anchor },
+      this.#signer,
+    );
     const header = parseItemHeader(bytes);
     if (typeof header === 'string') throw new Error(header);
     return { id: header.id, bytes };
@@ -122,7 +125,8 @@ export class X402Payer extends Person {
     const path = `/v1/chunks/solana/-1/-1?chunkSize=${chunkSize}&totalBytes=${bytes.length}${address}`;
     const payment = await this.#paymentFor(life, to, { path });
     if (payment === undefined) return;
-    const key = this.random.below(2) === 0 ? { 'idempotency-key': `a-long-name-of-a-request-${this.#count}` } : {};
+    const key =
+      this.random.below(2) === 0 ? { 'idempotency-key': `a-long-name-of-a-request-${this.#count}` } : {};
     const shown: Shown = { path, headers: { ...payment.headers, ...key } };
     const begun = await this.insist(life, to, shown, { isOver: isSettled });
     const session = begun && this.#begun(begun, payment.nonce, shown);
@@ -166,4 +170,5 @@ const creditedIn = (answer: HttpAnswer): string =>
   textOf(tryParseJson(answer.body.toString()), 'creditedWinc') ?? '0';
 
 /** Settled, or refused for good: a 402 may be the facilitator's, so the same payment is sent again. */
-const isSettled = ({ status }: HttpAnswer): boolean => status < 400 || (status < 500 && status !== 402 && status !== 409 && status !== 429);
+const isSettled = ({ status }: HttpAnswer): boolean =>
+  status < 400 || (status < 500 && status !== 402 && status !== 409 && status !== 429);
