@@ -1,7 +1,7 @@
 /**
  * The simulated world by hand: `npm run simulate -- --seed S` replays one run and tells its story, `--seeds N` runs so many
  * fresh ones, or those from `--from` on, until one fails. `--hours` is the simulated time of each, `--jobs` how many processes
- * share the work, `--minutes` when no further seed is begun.
+ * share the work, `--minutes` when no further seed is begun, `--scenarios` which parts of the world there are (uploads,payments).
  */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -82,7 +82,8 @@ async function inTurn(from: number, seeds: number): Promise<number> {
     if (report.broken === undefined) continue;
     console.log(report.story.text(Number(values.lines)));
     console.log(`seed ${seed} broke after ${Math.round(report.hours)} hours: ${report.broken}`);
-    console.log(`again: npm run simulate -- --seed ${seed} --hours ${hours}`);
+    const parts = values.scenarios === undefined ? '' : ` --scenarios ${values.scenarios}`;
+    console.log(`again: npm run simulate -- --seed ${seed} --hours ${hours}${parts}`);
     return foundCode;
   }
   console.log(

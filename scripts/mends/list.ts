@@ -1893,8 +1893,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/storage/sql/due.ts',
-        find: '`(${column} <= ? OR ${column} > ?)`',
-        put: '`(${column} <= ? AND 0 < ?)`',
+        find: '<= ? OR ',
+        put: '<= ? AND NOT ',
       },
     ],
     fails: paymentsSimulation,
