@@ -1907,7 +1907,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/bundler/bundle-rows.ts',
-        find: "'(due_at <= ? OR due_at > ?)'",
+        find: "isDue('due_at')",
         put: "'(due_at <= ? OR due_at > ? + 9e15)'",
       },
     ],
@@ -1982,5 +1982,70 @@ export const mends: readonly Mend[] = [
       },
     ],
     fails: simulation('names'),
+  },
+  {
+    what: 'have an upload again and again for one payment, charged to any wallet',
+    undo: [
+      {
+        file: 'src/upload/multipart/sessions.ts',
+        find: 'paid === undefined ? await begunByName(tx, session) : await begunByPayment(tx, paid, now)',
+        put: 'paid === undefined ? await begunByName(tx, session) : undefined',
+      },
+      {
+        file: 'src/payments/x402/purchases.ts',
+        find: "SET session = ? WHERE id = ? AND purchase = 'reserved' AND session IS NULL",
+        put: 'SET session = ? WHERE id = ?',
+      },
+    ],
+    fails: simulation('payments'),
+  },
+  {
+    what: 'act with a signature that was shown elsewhere',
+    undo: [{ file: 'src/payment/surface.ts', find: '    admit: signatures.admit,\n', put: '' }],
+    fails: simulation('payments'),
+  },
+  {
+    what: 'lose a payment that the facilitator carried out and said to have refused',
+    undo: [
+      {
+        file: 'src/payments/x402/settlements.ts',
+        find: "const over = fate?.kind === 'used-otherwise' || (fate?.kind === 'unused' && nothingSent);",
+        put: "const over = fate?.kind !== 'used-unseen';",
+      },
+    ],
+    fails: simulation('payments'),
+  },
+  {
+    what: 'have a payment by x402 credited once more by reporting its transaction',
+    undo: [
+      {
+        file: 'src/payments/chain/evm.ts',
+        find: 'return authorizers.has(sender) ? [] : [{ sender, recipient: erc20.wallet, quantity: BigInt(data) }];',
+        put: 'return [{ sender, recipient: erc20.wallet, quantity: BigInt(data) }];',
+      },
+    ],
+    fails: simulation('payments'),
+  },
+  {
+    what: 'leave payments open until the time that a wrong clock wrote',
+    undo: [
+      {
+        file: 'src/storage/sql/due.ts',
+        find: '<= ? OR ',
+        put: '<= ? AND NOT ',
+      },
+    ],
+    fails: simulation('payments'),
+  },
+  {
+    what: 'take back a disputed card payment by an answer that is older than the one before',
+    undo: [
+      {
+        file: 'src/payments/card/sync.ts',
+        find: 'if (stored === undefined || stored.appliedTicket > ticket) return undefined;',
+        put: 'if (stored === undefined) return undefined;',
+      },
+    ],
+    fails: simulation('payments'),
   },
 ];

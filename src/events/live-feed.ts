@@ -32,6 +32,8 @@ export interface LiveFeedOptions<E extends FeedEvent, Q extends FeedQuery> {
   readonly retentionMs: number;
   /** and at most so many of them. */
   readonly maxRows?: number;
+  /** How often rows of other processes are looked for. */
+  readonly pollMs?: number;
   /** Told how long after it was made a row was handed to live readers. */
   readonly onTold?: (events: number, delayMs: number) => void;
 }
@@ -57,8 +59,7 @@ export interface Subscription {
 
 /** What appended rows wake the task for is done together. */
 const gatherMs = 20;
-/** How often rows of other processes are looked for. */
-const pollMs = 1_000;
+const defaultPollMs = 1_000;
 const backoff = { firstMs: 1_000, longestMs: 30_000 };
 /** A run only has to number and hand out; one that takes so long hangs. */
 const stuckAfterMs = 60_000;
@@ -261,7 +262,7 @@ export class LiveFeed<E extends FeedEvent, Q extends FeedQuery> {
       }
     }
     this.#announce();
-    return pollMs;
+    return this.#options.pollMs ?? defaultPollMs;
   }
 
   #announce(): void {

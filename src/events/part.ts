@@ -45,6 +45,7 @@ export function createEvents<E extends FeedEvent, Q extends FeedQuery>(deps: Eve
     ...{ sql, source, log },
     retentionMs: config.EVENTS_RETENTION_HOURS * hour,
     maxRows: config.EVENTS_MAX_ROWS,
+    pollMs: config.EVENTS_POLL_MS,
     onTold(events, delayMs) {
       told.inc(events);
       delay.observe(delayMs / 1_000);
@@ -63,6 +64,7 @@ export function createEvents<E extends FeedEvent, Q extends FeedQuery>(deps: Eve
       maxHooks: config.WEBHOOK_MAX_HOOKS,
       maxPerOwner: config.WEBHOOK_MAX_PER_WALLET,
       timeoutMs: config.WEBHOOK_TIMEOUT_MS,
+      pollMs: config.EVENTS_POLL_MS,
       allowPrivate: config.WEBHOOK_ALLOW_PRIVATE,
       giveUpMs: config.WEBHOOK_GIVE_UP_HOURS * hour,
       endAfterMs: config.WEBHOOK_END_DAYS * 24 * hour,

@@ -62,13 +62,14 @@ export class ArweaveNetwork {
   readonly #random: SeededRandom;
   #nonce = 0n;
 
-  constructor(world: World, network: Network, count: number) {
+  /** `name`: of its nodes, each with a number. */
+  constructor(world: World, network: Network, count: number, name = 'node') {
     this.#world = world;
-    this.#random = world.random('arweave');
+    this.#random = world.random(name === 'node' ? 'arweave' : `arweave ${name}`);
     const first: MinedBlock = { block: this.#make(undefined, []), transactions: [] };
     this.nodes = Array.from(
       { length: count },
-      (_, index) => new SimulatedNode(this, world.process(`node-${index + 1}`), network, first),
+      (_, index) => new SimulatedNode(this, world.process(`${name}-${index + 1}`), network, first),
     );
     this.#mineLater();
     this.#syncLater();

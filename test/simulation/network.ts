@@ -149,7 +149,8 @@ function socketError(code: string): Error {
 
 const networks = new WeakMap<World, Network>();
 
-function networkOf(life: Life): Network {
+/** That of the world in which this life is. */
+export function networkOf(life: Life): Network {
   const network = networks.get(life.world);
   if (network === undefined) throw new Error('this world has no network');
   return network;

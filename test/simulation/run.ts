@@ -7,6 +7,7 @@ import { ArweaveNetwork } from './arweave.ts';
 import { skewed, Troubles } from './faults.ts';
 import { namesScenario } from './names/scenario.ts';
 import { Network } from './network.ts';
+import { paymentsScenario } from './payments/scenario.ts';
 import type { Scenario } from './scenario.ts';
 import type { Story } from './story.ts';
 import { uploadsScenario } from './uploads/scenario.ts';
@@ -73,6 +74,7 @@ class Simulation {
         return uploadsScenario({ world, network, arweave, isDay, isCalm });
       },
       names: () => namesScenario({ world, network, isDay }),
+      payments: () => paymentsScenario({ world, network, isDay }),
     };
     const names = Object.keys(makers);
     const wanted = only ?? world.random('scenario').pick(names);

@@ -13,6 +13,12 @@ export const events = {
     default: 2_000_000,
     min: 1_000,
   }),
+  EVENTS_POLL_MS: milliseconds({
+    meaning: 'How often a process looks for events that other processes wrote',
+    default: 1_000,
+    min: 100,
+    max: 10_000,
+  }),
   EVENTS_MAX_READERS: integer({
     meaning: 'Event streams and subscriptions that a process serves at once; more are answered 503',
     default: 20_000,

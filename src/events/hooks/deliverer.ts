@@ -41,6 +41,8 @@ export interface DelivererOptions<E extends FeedEvent, Q extends FeedQuery> {
   readonly endAfterMs: number;
   readonly maxDeadLetters: number;
   readonly leaseMs?: number;
+  /** How often changes of other processes are looked for. */
+  readonly pollMs?: number;
 }
 
 /** Of one message. */
@@ -51,8 +53,7 @@ const sendsAtOnce = 32;
 const backoff = { firstMs: 1_000, longestMs: 3_600_000 };
 /** Events that come one after the other share a message. */
 const gatherMs = 20;
-/** How often changes of other processes are looked for. */
-const pollMs = 1_000;
+const defaultPollMs = 1_000;
 const defaultLeaseMs = 30_000;
 /** A place that moved without a message is written down this often. */
 const keepPlaceMs = 60_000;
@@ -150,7 +151,7 @@ export class Deliverer<E extends FeedEvent, Q extends FeedQuery> {
   async #pass(): Promise<number> {
     await this.#hold();
     const now = this.#options.now();
-    let next = pollMs;
+    let next = this.#options.pollMs ?? defaultPollMs;
     for (const held of this.#held.values()) {
       if (held.isBusy) continue;
       const waitMs = held.hook.nextTryAt - now;

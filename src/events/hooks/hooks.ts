@@ -41,6 +41,7 @@ export interface HookLimits {
   readonly maxDeadLetters: number;
   readonly keepDeadLettersMs: number;
   readonly leaseMs?: number;
+  readonly pollMs?: number;
 }
 
 /** What an owner says of a hook. */

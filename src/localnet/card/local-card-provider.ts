@@ -14,6 +14,7 @@ import { Metrics } from '../../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../../kernel/part.ts';
 import { type TlsConfig, tlsKeysOf } from '../../kernel/tls/tls-keys.ts';
 import { openSqliteFile } from '../../storage/sql/open.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { sayLocal } from '../sign.ts';
 import {
   apiGuard,
@@ -43,6 +44,8 @@ export interface LocalCardProviderDeps {
   readonly log: Logger;
   /** Unix milliseconds; the clock unless a test stands in for it. */
   readonly now?: () => number;
+  /** Instead of the file and the keys in the data folder. */
+  readonly store?: { readonly sql: Sql; readonly keys: ProviderKeys };
 }
 
 /** What the payment surface is given exactly as it would be given Stripe's; known once started. */
@@ -71,8 +74,7 @@ export function createLocalCardProvider(
   };
 
   const surface = createSurface('card provider', async () => {
-    const keys = await readKeys(join(config.DATA_DIR, 'keys'));
-    const sql = await openSqliteFile(join(config.DATA_DIR, 'localnet', 'card.db'), migrations);
+    const { keys, sql } = deps.store ?? (await openStore(config.DATA_DIR));
     const faults = new Faults();
     const deliveries = new Deliveries({ sql, secret: keys.webhookSecret, faults, log, now });
     running = { keys, deliveries };
@@ -161,6 +163,11 @@ async function sweepOld(provider: Provider): Promise<void> {
     return expireDueSessions(change);
   });
   if (expired > 0) provider.deliveries.wake();
+}
+
+async function openStore(folder: string): Promise<NonNullable<LocalCardProviderDeps['store']>> {
+  const keys = await readKeys(join(folder, 'keys'));
+  return { keys, sql: await openSqliteFile(join(folder, 'localnet', 'card.db'), migrations) };
 }
 
 async function readKeys(folder: string): Promise<ProviderKeys> {

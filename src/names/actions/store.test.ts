@@ -95,9 +95,10 @@ forEachEngine((_engine, open) => {
     it('is open until it has ended, listed in pages', async () => {
       const sql = await open(namesLedgerMigrations);
       for (const [index, status] of statuses.entries()) await add(sql, index + 1, { status });
-      const nonces = async (since: number, after: string, limit: number) =>
-        (await openActions(sql, since, after, limit)).map(({ nonce }) => Number(nonce.at(-1)));
+      const nonces = async (since: number, after: string, limit: number, latest = 99) =>
+        (await openActions(sql, { since, latest }, after, limit)).map(({ nonce }) => Number(nonce.at(-1)));
       assert.deepEqual(await nonces(99, '', 99), [1, 2, 3, 4, 5]);
+      assert.deepEqual(await nonces(1, '', 99, 3), [1, 4, 5]);
       assert.deepEqual(await nonces(3, '', 99), [1, 2, 3]);
       assert.deepEqual(await nonces(99, nonceOf(2), 2), [3, 4]);
       assert.equal(await countOpenActions(sql), 5);

@@ -7,6 +7,7 @@ import { type Static, Type } from 'typebox';
 import type { OpenCardEvent } from '../../formats/admin-answers.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { insertion } from '../../storage/sql/columns.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import { columnList, columnsOf, fieldsReader, optionalText } from '../../storage/sql/fields.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
@@ -35,11 +36,14 @@ export async function storeEvent(
   return (await tx.run(statement, ...Object.values(values))) === 1;
 }
 
+/** Before an event or a quote that could not be dealt with is tried again. */
+export const eventRetry = { firstMs: 1_000, longestMs: 10 * 60_000 };
+
 export async function dueEvents(executor: SqlExecutor, now: number, limit: number): Promise<InboxEvent[]> {
   const rows = await executor.all(
     `SELECT ${columnList(storedEvent.properties)} FROM card_events
-     WHERE state = 'waiting' AND due_at <= ? ORDER BY received_at, id LIMIT ?`,
-    now,
+     WHERE state = 'waiting' AND ${isDue('due_at')} ORDER BY received_at, id LIMIT ?`,
+    ...dueBounds(now, eventRetry.longestMs),
     limit,
   );
   return rows.map(readStored);

@@ -6,6 +6,7 @@ import type { PaymentSummary } from '../../formats/admin-answers.ts';
 import { currencies } from '../../pricing/pricing.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { assignments, insertion } from '../../storage/sql/columns.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import {
   columnList,
   columnsOf,
@@ -213,12 +214,19 @@ export async function changeReturned(tx: SqlExecutor, id: string, by: bigint, no
   );
 }
 
+/** Until a quote that may be paid, or a refund that is owed, is looked at again. */
+const longestOpenWaitMs = 3_600_000;
+/** What a person gave back by hand is heard of by webhook; this is for one that was lost. */
+export const longestRefundWaitMs = 24 * 3_600_000;
+
 /** Quotes that wait for a payment or a refund and are due to be looked at. */
 export async function dueQuotes(executor: SqlExecutor, now: number, limit: number): Promise<string[]> {
   const rows = await executor.all(
-    `SELECT id FROM card_quotes WHERE (state IN ('opening', 'quoted') OR refund_due = 1) AND due_at <= ?
+    `SELECT id FROM card_quotes
+     WHERE (state IN ('opening', 'quoted') AND ${isDue('due_at')}) OR (refund_due = 1 AND ${isDue('due_at')})
      ORDER BY due_at LIMIT ?`,
-    now,
+    ...dueBounds(now, longestOpenWaitMs),
+    ...dueBounds(now, longestRefundWaitMs),
     limit,
   );
   return rows.map((row) => readText(row.id));

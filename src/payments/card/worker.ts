@@ -16,6 +16,7 @@ import {
   countOpenEvents,
   dueEvents,
   endEvents,
+  eventRetry,
   forgetEvents,
   nextEventAt,
   postponeEvents,
@@ -29,6 +30,7 @@ import {
   dueQuotes,
   isGivenUp,
   lockQuote,
+  longestRefundWaitMs,
   postponeQuote,
   quoteIdBy,
   readQuote,
@@ -43,14 +45,10 @@ const quotesAtOnce = 50;
 const mostBatches = 40;
 /** After so many questions in a row without an answer the others wait for the next round. */
 const mostUnanswered = 5;
-/** Before an event or a quote that could not be dealt with is tried again. */
-const retry = { firstMs: 1_000, longestMs: 10 * 60_000 };
 /** After a failure that is not of one event. */
 const inboxPauseMs = 5_000;
 /** About a day and a half of trying. */
 const mostAttempts = 200;
-/** What a person gave back by hand is heard of by webhook; this is for one that was lost. */
-const givenUpWaitMs = 24 * 3600 * 1000;
 /** A quote whose session was never made, because the process died while asking. */
 const abandonedAfterMs = 5 * 60_000;
 /** Events are listed by the second of their making and may appear a little late. */
@@ -159,7 +157,7 @@ export class CardWorker {
       }
     }
     const next = await nextEventAt(sql);
-    return next === undefined ? undefined : Math.min(Math.max(next - now(), 1), retry.longestMs);
+    return next === undefined ? undefined : Math.min(Math.max(next - now(), 1), eventRetry.longestMs);
   }
 
   /** Which quote an event speaks of; asks the provider when only it can know. Undefined: none that is here. */
@@ -223,7 +221,7 @@ export class CardWorker {
     this.#report(error, 'card webhook put off');
     await sql.transaction(async (tx) => {
       const hopeless = events.filter(({ attempts }) => attempts >= mostAttempts);
-      await postponeEvents(tx, events, ({ attempts }) => now() + backoffMs(retry, attempts + 1));
+      await postponeEvents(tx, events, ({ attempts }) => now() + backoffMs(eventRetry, attempts + 1));
       // Nobody could find out what they tell of: a person has to.
       await endEvents(tx, hopeless, 'open');
     });
@@ -298,7 +296,8 @@ export class CardWorker {
       await sql.transaction(async (tx) => {
         const quote = await lockQuote(tx, id);
         if (quote === undefined) return;
-        const next = now() + (isGivenUp(quote) ? givenUpWaitMs : backoffMs(retry, quote.attempts + 7));
+        const next =
+          now() + (isGivenUp(quote) ? longestRefundWaitMs : backoffMs(eventRetry, quote.attempts + 7));
         const end = quote.payableUntil + 1_000;
         await postponeQuote(tx, id, now() < end ? Math.min(next, end) : next);
       });

@@ -14,6 +14,7 @@ import { ChainPaymentRefused, type ChainRefusal, ChainUnavailable } from './erro
 import { LookUpLimits } from './look-up-limits.ts';
 import {
   type ChainPaymentRow,
+  checkPauses,
   dueFailed,
   duePending,
   insertRow,
@@ -55,8 +56,6 @@ export interface Reporter {
 }
 
 const CHECKED_AT_ONCE = 4;
-const MAX_CHECK_PAUSE_MS = 600_000;
-const FAILED_CHECK_PAUSE_MS = 3_600_000;
 const ROWS_PER_RUN = 100;
 const FAILED_ROWS_PER_RUN = 20;
 
@@ -408,7 +407,7 @@ export class ChainPayments {
       failure_reason: null,
       ended_at: now,
       checked_at: now,
-      next_check_at: now + FAILED_CHECK_PAUSE_MS,
+      next_check_at: now + checkPauses.failed,
       ...how,
     };
     const other = await this.#options.sql.transaction(async (tx) => {
@@ -443,7 +442,7 @@ export class ChainPayments {
   /** Waits on; `before`: the row as it was read, where it has changed. */
   async #postpone(row: ChainPaymentRow, before: ChainPaymentRow = row): Promise<ChainPaymentRow> {
     const { recheckMs } = this.#options;
-    const longestMs = row.state === 'failed' ? FAILED_CHECK_PAUSE_MS : MAX_CHECK_PAUSE_MS;
+    const longestMs = row.state === 'failed' ? checkPauses.failed : checkPauses.pending;
     const pause = backoffMs({ firstMs: recheckMs, longestMs }, row.checks + 1);
     const now = this.#now();
     const waiting = { ...row, checks: row.checks + 1, checked_at: now, next_check_at: now + pause };

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox';
 import type { PaymentSummary } from '../../formats/admin-answers.ts';
 import { assignments, insertion } from '../../storage/sql/columns.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { amountText, integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 import { type NewestQuery, newestRows } from '../newest.ts';
@@ -100,13 +101,21 @@ async function select(executor: SqlExecutor, rest: string, ...values: number[]):
   return rows.map(readStored);
 }
 
+/** The longest that a payment waits before its chain is asked again. */
+export const checkPauses = { pending: 600_000, failed: 3_600_000 } as const;
+
 export const duePending = (sql: Sql, now: number, limit: number): Promise<ChainPaymentRow[]> =>
-  select(sql, "state = 'pending' AND next_check_at <= ? ORDER BY next_check_at LIMIT ?", now, limit);
+  select(
+    sql,
+    `state = 'pending' AND ${isDue('next_check_at')} ORDER BY next_check_at LIMIT ?`,
+    ...dueBounds(now, checkPauses.pending),
+    limit,
+  );
 
 /** Failed not too long ago, and possibly paid all the same. */
 export function dueFailed(sql: Sql, now: number, limit: number): Promise<ChainPaymentRow[]> {
-  const rest = `${mayHavePaid} AND next_check_at <= ? AND ended_at >= ? ORDER BY next_check_at LIMIT ?`;
-  return select(sql, rest, now, now - FAILED_CHECKED_FOR_MS, limit);
+  const rest = `${mayHavePaid} AND ${isDue('next_check_at')} AND ended_at >= ? ORDER BY next_check_at LIMIT ?`;
+  return select(sql, rest, ...dueBounds(now, checkPauses.failed), now - FAILED_CHECKED_FOR_MS, limit);
 }
 
 /**

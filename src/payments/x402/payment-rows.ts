@@ -5,6 +5,7 @@ import { type Winc, winc } from '../../credits/credits.ts';
 import type { FacilitatorRequest, SettleAnswer } from '../../formats/x402/facilitator.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { insertion } from '../../storage/sql/columns.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import {
   columnList,
   columnsOf,
@@ -175,13 +176,18 @@ export async function insertPaymentRow(tx: SqlExecutor, row: PaymentRow, now: nu
   await changeOne(tx, `INSERT INTO x402_payments ${insertion(values)}`, ...Object.values(values));
 }
 
+/** Before a payment that stays open is looked at again. */
+export const openRetry = { firstMs: 1_000, longestMs: 10 * 60_000 };
+/** A payment is held for so long, and held again while it is worked on: a crash frees it soon. */
+export const leaseMs = 10_000;
+
 /** Ids of open payments that nobody is working on and that are due. */
 export async function duePayments(tx: SqlExecutor, now: number, limit: number): Promise<string[]> {
   const rows = await tx.all(
-    `SELECT id FROM x402_payments WHERE state = 'open' AND due_at <= ? AND leased_until <= ?
+    `SELECT id FROM x402_payments WHERE state = 'open' AND ${isDue('due_at')} AND ${isDue('leased_until')}
      ORDER BY due_at LIMIT ?`,
-    now,
-    now,
+    ...dueBounds(now, openRetry.longestMs),
+    ...dueBounds(now, leaseMs),
     limit,
   );
   return rows.map((row) => readText(row.id));
@@ -196,11 +202,11 @@ export async function leasePayment(
 ): Promise<PaymentRow | undefined> {
   const changed = await tx.run(
     `UPDATE x402_payments SET leased_until = ?, attempts = attempts + 1, changed_at = ?
-     WHERE id = ? AND state = 'open' AND leased_until <= ?`,
+     WHERE id = ? AND state = 'open' AND ${isDue('leased_until')}`,
     until,
     now,
     id,
-    now,
+    ...dueBounds(now, leaseMs),
   );
   return changed === 1 ? readPaymentRow(tx, id) : undefined;
 }

@@ -22,7 +22,9 @@ import {
   duePayments,
   endUncredited,
   insertPaymentRow,
+  leaseMs,
   leasePayment,
+  openRetry,
   type PaymentRow,
   paymentId,
   readPaymentRow,
@@ -33,10 +35,6 @@ import type { SignedPayment, X402Receipt } from './x402.ts';
 
 const recoveryIntervalMs = 10_000;
 const recoveredAtOnce = 20;
-/** Before a payment that stays open is looked at again. */
-const retry = { firstMs: 1_000, longestMs: 10 * 60_000 };
-/** A payment is held for so long, and held again while it is worked on: a crash frees it soon. */
-const leaseMs = 10_000;
 /** Longer than an authorisation may still land after its time, given slow blocks. */
 const lateSeconds = 120n;
 
@@ -297,7 +295,7 @@ export class Settlements {
   /** Not known yet: it stays open and is looked at again later. */
   async #putBack(row: PaymentRow, answer?: SettleAnswer, cause?: unknown): Promise<X402Receipt> {
     const { sql, now } = this.#options;
-    const wait = backoffMs(retry, row.attempts + 1);
+    const wait = backoffMs(openRetry, row.attempts + 1);
     const released = await sql.transaction((tx) => releasePayment(tx, row, now(), now() + wait));
     if (!released) return this.#takenOver(row);
     throw new X402SettlementFailed(answer ?? notSettled(row, x402Reasons.unexpectedSettle), cause);

@@ -4,6 +4,7 @@
  * that slept through it notices before it writes, so that a bundle is never signed twice.
  */
 import { randomUUID } from 'node:crypto';
+import { dueBounds } from '../../storage/sql/due.ts';
 import { clocks, LostLease, type Transactions } from '../../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { type BundleRow, dueBundles, isDueBundle, readBundle } from './bundle-rows.ts';
@@ -46,8 +47,8 @@ export class BundleLeases {
   /** Up to so many bundles that a step is due for and nobody holds, the longest overdue first. */
   async take(most: number, now: number): Promise<BundleLease[]> {
     const taken: BundleLease[] = [];
-    const latest = now + this.#longestWaitMs;
-    for (const { plan } of most > 0 ? await dueBundles(this.#sql, this.#isFree, now, latest) : []) {
+    const due = dueBounds(now, this.#longestWaitMs);
+    for (const { plan } of most > 0 ? await dueBundles(this.#sql, this.#isFree, due) : []) {
       if (taken.length >= most) break;
       // Its time is over, and this process is still at it: others may take it, and until then it can be renewed.
       if (this.#held.has(plan)) continue;
@@ -61,8 +62,7 @@ export class BundleLeases {
           held.holder,
           this.#leaseMs,
           plan,
-          now,
-          latest,
+          ...due,
         );
       } catch (error) {
         // Those before it are held and renewed: whoever asked has to work on them, or nobody ever would.

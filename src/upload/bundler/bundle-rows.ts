@@ -1,5 +1,6 @@
 /** Bundles as rows: planned, prepared, posted, seeded, permanent; or dropped by the chain. */
 import { type Static, Type } from 'typebox';
+import { type dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { integerOrNull, rowReader, textOrNull } from '../../storage/sql/typed-rows.ts';
 
@@ -56,24 +57,19 @@ export async function findBundle(sql: SqlExecutor, plan: string): Promise<Bundle
 /** The longest that a bundle, or an item whose bytes were not found, waits for another try after failures. */
 export const maxBackoffMs = 5 * 60 * 1_000;
 
-/**
- * A condition with two values, now and the latest that anything is put off to: what is due later was put off by a clock that
- * was ahead, and would wait for as long as it was.
- */
-export const isDueBundle = '(due_at <= ? OR due_at > ?)';
+/** Values: see `dueBounds`. */
+export const isDueBundle = isDue('due_at');
 
 /** Bundles that a step is due for, the longest overdue first. `isFree`: a condition on whose they are. */
 export function dueBundles(
   sql: SqlExecutor,
   isFree: string,
-  now: number,
-  latest: number,
+  due: ReturnType<typeof dueBounds>,
 ): Promise<{ plan: string }[]> {
   return sql.all<{ plan: string }>(
     `SELECT plan FROM upload_bundles WHERE state <> 'permanent' AND state <> 'dropped' AND ${isDueBundle}
        AND ${isFree} ORDER BY due_at LIMIT 100`,
-    now,
-    latest,
+    ...due,
   );
 }
 

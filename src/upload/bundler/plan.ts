@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { bundleCountBytes, bundleEntryBytes } from '../../formats/ans104/bundle-header.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { maxBackoffMs } from './bundle-rows.ts';
@@ -14,22 +15,19 @@ export interface PlanLimits {
   readonly maxWaitMs: number;
 }
 
-/**
- * The oldest waiting items with their place and running total. Values: the time, the latest that an item waits to, and how many
- * items to consider. What waits longer was put off by a clock that was ahead.
- */
+/** The oldest waiting items with their place and running total. Values: of `isDue`, and how many items to consider. */
 const waiting = `
   SELECT id, size, received_at,
     ROW_NUMBER() OVER (ORDER BY received_at, id) AS place,
     CAST(SUM(size) OVER (ORDER BY received_at, id) AS BIGINT) AS total
   FROM (SELECT id, size, received_at FROM upload_items
-        WHERE state = 'new' AND (not_before IS NULL OR not_before <= ? OR not_before > ?)
+        WHERE state = 'new' AND (not_before IS NULL OR ${isDue('not_before')})
         ORDER BY received_at, id LIMIT ?) AS oldest`;
 
 /** Closes a bundle if there is one to close; answers its plan. */
 export function planBundle(sql: Transactions, limits: PlanLimits, now: number): Promise<string | undefined> {
   return sql.transaction(async (tx) => {
-    if (!(await isDue(tx, limits, now))) return undefined;
+    if (!(await isToClose(tx, limits, now))) return undefined;
     const plan = randomUUID();
     await tx.run(
       `WITH waiting AS (${waiting}),
@@ -38,8 +36,7 @@ export function planBundle(sql: Transactions, limits: PlanLimits, now: number): 
        UPDATE upload_items SET state = 'planned', bundle = ?, position = taken.place - 1,
          bundle_offset = ${bundleCountBytes} + ${bundleEntryBytes} * taken.items + taken.total - taken.size
        FROM taken WHERE upload_items.id = taken.id AND upload_items.state = 'new'`,
-      now,
-      now + maxBackoffMs,
+      ...dueBounds(now, maxBackoffMs),
       limits.maxItems,
       limits.maxItems,
       limits.targetBytes,
@@ -64,11 +61,10 @@ export function planBundle(sql: Transactions, limits: PlanLimits, now: number): 
   });
 }
 
-async function isDue(tx: SqlExecutor, limits: PlanLimits, now: number): Promise<boolean> {
+async function isToClose(tx: SqlExecutor, limits: PlanLimits, now: number): Promise<boolean> {
   const found = await tx.get<{ items: number; oldest: number | null; bytes: number | null }>(
     `SELECT COUNT(*) AS items, MIN(received_at) AS oldest, MAX(total) AS bytes FROM (${waiting}) AS waiting`,
-    now,
-    now + maxBackoffMs,
+    ...dueBounds(now, maxBackoffMs),
     limits.maxItems + 1,
   );
   if (found === undefined || found.oldest === null) return false;

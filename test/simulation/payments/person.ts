@@ -1,0 +1,95 @@
+/** Somebody who pays, spends and asks: a wallet, a way to the services, and patience. */
+import { type HttpAnswer, HttpClient } from '../../../src/outside/http.ts';
+import { type RequestSigner, solanaPayer } from '../../support/request-signers.ts';
+import type { SeededRandom } from '../../support/seeded-random.ts';
+import { skewed } from '../faults.ts';
+import type { Life, SimulatedProcess } from '../process.ts';
+import type { World } from '../world.ts';
+import type { PaymentInstallation } from './installation.ts';
+
+export const second = 1_000;
+export const minute = 60 * second;
+export const hour = 60 * minute;
+
+export interface PersonOptions {
+  readonly world: World;
+  readonly name: string;
+  readonly installation: PaymentInstallation;
+  readonly isDay: () => boolean;
+}
+
+interface Asked {
+  readonly path: string;
+  readonly method?: 'GET' | 'POST' | 'PUT';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+export class Person {
+  readonly process: SimulatedProcess;
+  readonly random: SeededRandom;
+  readonly wallet: RequestSigner;
+  readonly #options: PersonOptions;
+
+  constructor(options: PersonOptions) {
+    this.#options = options;
+    this.process = options.world.process(options.name);
+    this.random = options.world.random(options.name);
+    this.wallet = solanaPayer(options.name);
+  }
+
+  get world(): World {
+    return this.#options.world;
+  }
+
+  get installation(): PaymentInstallation {
+    return this.#options.installation;
+  }
+
+  tell(what: string): void {
+    this.process.tell(what);
+  }
+
+  /** Begins something every now and then while there is day. */
+  async live(life: Life, pauseMs: number, begin: () => Promise<void>): Promise<void> {
+    for (;;) {
+      await life.wait(-Math.log(1 - this.random.fraction()) * pauseMs);
+      if (this.#options.isDay()) await begin();
+    }
+  }
+
+  /** Any of the service's addresses. */
+  payment(): string {
+    const { processes, balancerUrl } = this.installation;
+    return this.random.below(3) === 0 ? balancerUrl : this.random.pick(processes).paymentUrl;
+  }
+
+  upload(): string {
+    return this.random.pick(this.installation.processes).uploadUrl;
+  }
+
+  /** No answer is undefined. */
+  async ask(url: string, { path, ...call }: Asked): Promise<HttpAnswer | undefined> {
+    const http = new HttpClient({ timeoutMs: 90 * second, maxBytes: 1024 * 1024 });
+    return http.call(`${url}${path}`, call).catch(() => undefined);
+  }
+
+  /**
+   * The same again and again, to whichever address, until there is an answer that another try would not change; undefined
+   * where it is given up.
+   */
+  async insist(
+    life: Life,
+    address: () => string,
+    asked: Asked,
+    options: { readonly tries?: number; readonly isOver?: (answer: HttpAnswer) => boolean } = {},
+  ): Promise<HttpAnswer | undefined> {
+    const { tries = 10, isOver = ({ status }) => status < 500 && status !== 429 } = options;
+    for (let tried = 0; tried < tries; tried += 1) {
+      const answer = await this.ask(address(), asked);
+      if (answer !== undefined && isOver(answer)) return answer;
+      await life.wait(skewed(this.random, second, 4 * minute));
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,167 @@
+/** Money in and out: what payers were promised and what became of their money, held against the ledger. */
+import { type Credits, winc } from '../../../src/credits/credits.ts';
+import { createCredits } from '../../../src/credits/ledger/ledger.ts';
+import { textOf, tryParseJson } from '../../../src/formats/json.ts';
+import { HttpClient } from '../../../src/outside/http.ts';
+import { Bookkeeping } from '../../../src/payment/bookkeeping.ts';
+import { moreArweaveKeys } from '../../../src/wallets/testing/keys.ts';
+import { evmFaults } from '../evm.ts';
+import { clockFaults, databaseFaults, networkFaults, processFaults } from '../faults.ts';
+import type { Network } from '../network.ts';
+import type { Client, Scenario } from '../scenario.ts';
+import { nodeFaults } from '../uploads/faults.ts';
+import type { World } from '../world.ts';
+import { auditBooks, type Memories } from './books.ts';
+import { CardPayer } from './card-payer.ts';
+import { ChainPayer } from './chain-payer.ts';
+import { facilitatorFaults } from './facilitator.ts';
+import { cardUrl, createPayments, serviceWallet } from './installation.ts';
+import { minute, Person } from './person.ts';
+import { Spender } from './spender.ts';
+import { Thief } from './thief.ts';
+import { X402Payer } from './x402-payer.ts';
+
+interface PaymentsOptions {
+  readonly world: World;
+  readonly network: Network;
+  readonly isDay: () => boolean;
+}
+
+/** What the bystander has, and never signs anything to lose. */
+const own = 10n ** 12n;
+const auditEvery = 10 * minute;
+
+export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Scenario {
+  const installation = createPayments(world, network);
+  const { ledger, cards, processes, cardProvider, arweave, chain, facilitator } = installation;
+  const common = { world, installation, isDay };
+  const bystander = new Person({ ...common, name: 'bystander' });
+  const spenders: Spender[] = [];
+  const friends = () => [...spenders, bystander].map(({ wallet }) => wallet.address);
+  spenders.push(...['spender-1', 'spender-2'].map((name) => new Spender({ ...common, name, friends })));
+  const cardPayer = (name: string) => new CardPayer({ ...common, name, others: friends() });
+  const x402Payer = (name: string) => new X402Payer({ ...common, name, bystander: bystander.wallet.address });
+  const memories: Memories = {
+    spenders,
+    cardPayers: [cardPayer('cardholder-1'), cardPayer('cardholder-2')],
+    x402Payers: [x402Payer('dollars-1'), x402Payer('dollars-2')],
+    chainPayers: [new ChainPayer({ ...common, name: 'sender', arweave: moreArweaveKeys.second })],
+  };
+  const thief = new Thief({ ...common, name: 'thief', victim: bystander });
+
+  /** The operator's own check of the ledger, which must hold at any moment, whoever is at work. */
+  const auditor: Client = {
+    process: world.process('auditor'),
+    async program(life) {
+      const credits = createCredits({ sql: ledger.open() });
+      for (const person of [bystander, ...spenders]) await give(credits, person);
+      for (;;) {
+        await life.wait(auditEvery);
+        const check = await credits.selfCheck().catch(() => undefined);
+        if (check?.ok === false) world.broken(`the ledger does not add up: ${check.problems.join('; ')}`);
+      }
+    },
+  };
+
+  return {
+    name: 'payments',
+    servers: [...processes, cardProvider],
+    clients: [
+      auditor,
+      ...memories.spenders,
+      ...memories.cardPayers,
+      ...memories.x402Payers,
+      ...memories.chainPayers,
+      thief,
+    ],
+    faults: [
+      ...processFaults(processes),
+      ...clockFaults(processes, [ledger]),
+      ...databaseFaults([ledger]),
+      ...networkFaults(
+        network,
+        [
+          ...processes.flatMap(({ paymentUrl, uploadUrl }) => [paymentUrl, uploadUrl]),
+          ...[...chain.nodes, ...arweave.nodes].map(({ url }) => url),
+          ...[cardUrl, facilitator.url, installation.balancerUrl],
+        ],
+        [...processes, cardProvider],
+      ),
+      ...nodeFaults(arweave, serviceWallet.address),
+      ...evmFaults(chain),
+      ...facilitatorFaults(facilitator),
+    ],
+
+    watch() {
+      if (!ledger.isQuiet) return;
+      const [account] = ledger.look<{ balance: string }>(
+        'SELECT balance FROM credits_accounts WHERE address = ?',
+        bystander.wallet.address,
+      );
+      if (account !== undefined && BigInt(account.balance) < own)
+        world.broken(`the bystander has ${account.balance} left of ${own}, and signed nothing`);
+    },
+
+    open() {
+      if (!ledger.isQuiet) return ['a transaction'];
+      const some = (what: string, query: string): string[] =>
+        ledger.look<{ id: string }>(query).map(({ id }) => `${what} ${id}`);
+      return [
+        ...some(
+          'card quote',
+          `SELECT id FROM card_quotes WHERE refund_due = 1
+             OR (state IN ('opening', 'quoted') AND payable_until < ${world.now})`,
+        ),
+        ...(cards.isQuiet ? unseenPayments() : ['a change at the card provider']),
+        ...some('card event', "SELECT id FROM card_events WHERE state = 'waiting'"),
+        ...some('payment of dollars', "SELECT id FROM x402_payments WHERE state = 'open'"),
+        ...some(
+          'chain payment',
+          "SELECT transaction_id AS id FROM payment_chain_transactions WHERE state = 'pending'",
+        ).filter((what) => !isLost(what.split(' ').at(-1) ?? '')),
+      ];
+    },
+
+    async settled() {
+      const sql = ledger.open();
+      const wrong = await auditBooks(sql, cards.open(), installation, memories);
+      const books = new Bookkeeping({ sql, credits: createCredits({ sql }) });
+      const { ok, problems } = await books.check();
+      if (!ok) wrong.push(`the ledger does not add up: ${problems.join('; ')}`);
+      const { payments, refunds, cardEvents, returns } = await books.open();
+      for (const { id } of [...payments, ...cardEvents, ...returns]) wrong.push(`${id} waits for a person`);
+      if (refunds.length > 0) wrong.push(`${refunds.length} refunds are owed`);
+      const http = new HttpClient({ timeoutMs: minute, maxBytes: 65_536 });
+      for (const { paymentUrl, uploadUrl, process } of processes) {
+        for (const url of [paymentUrl, uploadUrl]) {
+          const answer = await http.call(`${url}/health`).catch(() => undefined);
+          if (answer?.status !== 200)
+            wrong.push(`${process.name} is not healthy: ${answer?.status} ${answer?.body}`);
+        }
+      }
+      return wrong;
+    },
+  };
+
+  /** Of quotes that may still be paid. */
+  function unseenPayments(): string[] {
+    return ledger
+      .look<{ id: string }>("SELECT intent_id AS id FROM card_quotes WHERE state IN ('opening', 'quoted')")
+      .filter(({ id }) =>
+        cards
+          .look<{ body: string }>('SELECT body FROM objects WHERE id = ?', id)
+          .some(({ body }) => textOf(tryParseJson(body), 'status') === 'succeeded'),
+      )
+      .map(({ id }) => `card payment ${id}`);
+  }
+
+  /** Sent, and never to come to the chain: nodes forgot it, and its time is over. */
+  function isLost(id: string): boolean {
+    return !chain.transactions.has(id) && !arweave.nodes.some((node) => node.mined.has(id));
+  }
+
+  async function give(credits: Credits, { wallet }: Person): Promise<void> {
+    const gift = { address: wallet.address, addressType: 'solana', amount: winc(own) } as const;
+    await credits.credit({ ...gift, reason: 'admin_credit', id: `own ${wallet.address}` });
+  }
+}
