@@ -42,7 +42,7 @@ describe('leases of bundles', () => {
       const sql = await open(testMigrations);
       await addBundle(sql, 'soon', 60_010);
       await addBundle(sql, 'in another time', 60_011);
-      const leases = new BundleLeases(sql, 9_000, 60_000);
+      const leases = new BundleLeases(sql, 9_000, 30_000);
       assert.deepEqual(plansOf(await leases.take(2, 10)), ['in another time']);
     });
 
