@@ -69,7 +69,8 @@ describe('what fuzzing keeps reads alike', () => {
     for (const input of keptInputs('ethereum-transaction')) {
       const raw = input.toString('latin1');
       const read = readTransfer(raw);
-      if (read === undefined) continue;
+      // There is no chain 0, and that library says so; here the caller compares the chain.
+      if (read === undefined || read.chainId === 0) continue;
       const other = parseEvmTransaction(raw as `0x02${string}`);
       assert.equal(other.to?.toLowerCase(), read.to);
       assert.equal(other.value ?? 0n, read.value);

@@ -41,6 +41,10 @@ export function readTransfer(
   const bytes = /^0x02(?:[0-9a-fA-F]{2}){1,4096}$/.test(raw) ? bytesOf(raw) : Buffer.alloc(0);
   const decoded = bytes.length === 0 ? undefined : decodeAll(bytes.subarray(1));
   if (decoded === undefined || decoded.length !== 12) return undefined;
+  // One spelling each. What has an access list is not of this kind: another text was signed than is made again here.
+  if (!typed(decoded).equals(bytes) || !numberPlaces.every((place) => isNumber(decoded[place]))) {
+    return undefined;
+  }
   const signed = decoded.slice(0, 9);
   const numbers = decoded.map((field) => (field instanceof Uint8Array ? numberOf(field) : 0n));
   const [chainId = 0n, nonce = 0n, maxPriorityFeePerGas = 0n, maxFeePerGas = 0n, gasLimit = 0n] = numbers;
@@ -55,6 +59,11 @@ export function readTransfer(
     ...{ from: ethereumAddress(publicKey), hash: hex(keccak256(bytes)) },
   };
 }
+
+/** Chain, nonce, fees, gas, value, and the signature. */
+const numberPlaces = [0, 1, 2, 3, 4, 6, 9, 10, 11];
+const isNumber = (field: Rlp | undefined): boolean =>
+  field instanceof Uint8Array && field.length <= 32 && field[0] !== 0;
 
 type Rlp = Uint8Array | readonly Rlp[];
 
