@@ -50,9 +50,9 @@ function copyTree(): string {
 function argumentsOf(check: Check): string[] {
   if ('unit' in check) return ['--test', check.unit];
   if ('simulation' in check) {
-    const { from, minutes, only } = check.simulation;
+    const { from, minutes, only, faults } = check.simulation;
     const first = from === undefined ? [] : ['--from', String(from)];
-    const which = ['--only', only, ...first];
+    const which = ['--only', only, ...first, ...(faults === undefined ? [] : ['--faults', faults])];
     return ['scripts/simulate.ts', '--seeds', '100000', '--minutes', String(minutes), ...which];
   }
   const { seed, requests, options = [] } = check.strangers;
