@@ -54,9 +54,9 @@ function argumentsOf(check: Check): string[] {
     return ['scripts/fuzz.ts', target, '--seed', '1', '--runs', String(runs), '--first'];
   }
   if ('simulation' in check) {
-    const { from, minutes, only } = check.simulation;
+    const { from, minutes, only, faults } = check.simulation;
     const first = from === undefined ? [] : ['--from', String(from)];
-    const which = ['--only', only, ...first];
+    const which = ['--only', only, ...first, ...(faults === undefined ? [] : ['--faults', faults])];
     return ['scripts/simulate.ts', '--seeds', '100000', '--minutes', String(minutes), ...which];
   }
   const { seed, requests, options = [] } = check.strangers;

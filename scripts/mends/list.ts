@@ -30,6 +30,8 @@ export type Check =
         readonly minutes: number;
         /** Of this scenario only. */
         readonly only: string;
+        /** The only faults, where several must come together. */
+        readonly faults?: string;
       };
     }
   | {
@@ -49,7 +51,9 @@ const stranger = (seed: number, ...options: string[]): Check => ({
 });
 
 /** Fresh seeds of the simulated world until one breaks. */
-const simulation = (only: string): Check => ({ simulation: { minutes: 9, only } });
+const simulation = (only: string, faults?: string): Check => ({
+  simulation: { minutes: 9, only, ...(faults !== undefined && { faults }) },
+});
 
 export const mends: readonly Mend[] = [
   {
@@ -1933,7 +1937,7 @@ export const mends: readonly Mend[] = [
 `,
       },
     ],
-    fails: simulation('names'),
+    fails: simulation('names', 'solana node behind,solana node refuses,solana node forgets,lossy link,kill'),
   },
   {
     what: 'the simulated world: buyers who come together are told that the name chain is unavailable',
@@ -1968,17 +1972,6 @@ export const mends: readonly Mend[] = [
         file: 'src/names/actions/create.ts',
         find: '(await awaitingCountIn(tx, payer.address)) >= maxOpen',
         put: 'before >= maxOpen',
-      },
-    ],
-    fails: simulation('names'),
-  },
-  {
-    what: 'the simulated world: what the service does for a name is sent after it was paid back',
-    undo: [
-      {
-        file: 'src/names/actions/perform.ts',
-        find: '  if (!isNext) throw stillBusy();\n',
-        put: '',
       },
     ],
     fails: simulation('names'),
