@@ -2030,15 +2030,4 @@ export const mends: readonly Mend[] = [
     ],
     fails: simulation('payments'),
   },
-  {
-    what: 'take back a disputed card payment by an answer that is older than the one before',
-    undo: [
-      {
-        file: 'src/payments/card/sync.ts',
-        find: 'if (stored === undefined || stored.appliedTicket > ticket) return undefined;',
-        put: 'if (stored === undefined) return undefined;',
-      },
-    ],
-    fails: simulation('payments'),
-  },
 ];

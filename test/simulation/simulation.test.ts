@@ -14,6 +14,7 @@ describe('a simulated world', () => {
   for (const [only, told] of [
     ['uploads', 'has a receipt'],
     ['names', 'is completed'],
+    ['payments', 'with dollars'],
   ] as const) {
     it(`is the same again for the same seed: ${only}`, async () => {
       const first = await simulate({ seed: 11, hours: 1, only });
