@@ -19,9 +19,9 @@ describe('a simulated world', () => {
     assert.ok(first.story.lines.some(({ what }) => what.includes('has a receipt')));
   });
 
-  for (const { seed, hours, found } of keptSeeds) {
+  for (const { seed, hours, faults, found } of keptSeeds) {
     it(`does not break by seed ${seed} any more: ${found}`, async () => {
-      const { broken, story } = await simulate({ seed, hours });
+      const { broken, story } = await simulate({ seed, hours, faults });
       assert.equal(broken, undefined, story.text(60));
     });
   }
