@@ -69,11 +69,19 @@ describe('the tables of the upload surface', () => {
       const first = [await post(100), await post(200), await post(300)];
       assert.equal(await planBundle(sql, limits, upload.clock), undefined, 'nobody has waited long enough');
       await sql.run('UPDATE upload_items SET not_before = ?', upload.clock + 61_000);
-      assert.equal(await planBundle(sql, limits, upload.clock + 60_000), undefined, 'all of them are put off');
+      assert.equal(
+        await planBundle(sql, limits, upload.clock + 60_000),
+        undefined,
+        'all of them are put off',
+      );
       const ahead = upload.clock + 86_400_000;
       await sql.run('UPDATE upload_items SET received_at = received_at + ?, not_before = ?', ahead, ahead);
       const forgiven = (await planBundle(sql, limits, upload.clock)) ?? '';
-      assert.equal((await bundledItems(sql, forgiven)).length, 3, 'they came while the clock was a day ahead');
+      assert.equal(
+        (await bundledItems(sql, forgiven)).length,
+        3,
+        'they came while the clock was a day ahead',
+      );
       await sql.run(
         "UPDATE upload_items SET received_at = received_at - ?, not_before = NULL, state = 'new', bundle = NULL",
         ahead,

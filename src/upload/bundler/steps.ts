@@ -266,7 +266,10 @@ class BundleSteps {
     }
     log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
     await this.#mark(bundle, 'posted', 'changed_at = ?', now());
-    const delayMs = backoffMs({ firstMs: 2 * pollMs, longestMs: longestUnreadablePolls * pollMs }, unreadable);
+    const delayMs = backoffMs(
+      { firstMs: 2 * pollMs, longestMs: longestUnreadablePolls * pollMs },
+      unreadable,
+    );
     const problem = 'it is mined, and not all of its chunks can be read back';
     await this.#due(bundle.plan, delayMs, { unreadable, problem });
     return false;
