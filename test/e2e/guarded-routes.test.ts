@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict';
 import { subscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -16,6 +15,7 @@ import { readConfig } from '../../src/config/config.ts';
 import type { App } from '../../src/kernel/http/server.ts';
 import { silentLog } from '../../src/kernel/testing.ts';
 import { type Spelling, spellingsOf } from '../support/path-spellings.ts';
+import { RawClient } from '../support/raw-http.ts';
 import { freePorts } from '../support/stack.ts';
 
 interface Server {
@@ -45,6 +45,7 @@ const elsewhere = '127.0.0.2';
 const wrongKeyTurns = 5;
 const atOnce = 8;
 const id = 'A'.repeat(43);
+const client = new RawClient();
 const root: Spelling = { name: 'the root', target: '/' };
 const tokens = { gateway: 'g'.repeat(30), router: 'm'.repeat(30), admin: 'a'.repeat(30) };
 /** What would do something, wherever it got through. */
@@ -89,6 +90,7 @@ describe('routes that want a key', () => {
     cardKey = readFileSync(join(folder, 'keys', 'local-card-secret-key'), 'utf8').trim();
   });
   after(async () => {
+    client.close();
     for (const surface of stack.surfaces.toReversed()) await surface.stop();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -403,8 +405,8 @@ function guardedOf(routes: readonly RouteOptions[]): Asked[] {
   return [...asked.values()];
 }
 
-/** The status of the answer, over a socket of its own: clients would tidy the target up. */
-function ask(
+/** The status of the answer. */
+async function ask(
   host: string,
   method: string,
   { target, method: other, headers = {} }: Spelling,
@@ -413,32 +415,17 @@ function ask(
 ): Promise<number> {
   const verb = other ?? method;
   const body = ['POST', 'PUT', 'PATCH', 'DELETE'].includes(verb) ? json : '';
-  const lines = Object.entries({
-    host,
-    connection: 'close',
-    ...(authorization !== undefined && { authorization }),
-    ...(body !== '' && { 'content-type': 'application/json', 'content-length': String(body.length) }),
-    ...headers,
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  const { hostname, port } = new URL(`http://${host}`);
-  return new Promise((resolve, reject) => {
-    const socket = connect({ port: Number(port), host: hostname, localAddress });
-    let got = '';
-    socket.setTimeout(60_000, () => socket.destroy(new Error(`no answer to ${verb} ${target}`)));
-    socket.on('data', (piece: Buffer) => {
-      got += piece.toString('latin1');
-    });
-    socket.on('error', (error: NodeJS.ErrnoException) => {
-      // A refusal may close the connection while the body is still on its way.
-      if (got === '' && error.code !== 'EPIPE' && error.code !== 'ECONNRESET') reject(error);
-    });
-    socket.on('close', () => {
-      // Every path that is no route of the console has its document.
-      if (got.includes('<div id="app">')) resolve(404);
-      else resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(got)?.[1] ?? 0));
-    });
-    socket.write(`${verb} ${target} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+  const { status, body: told } = await client.ask({
+    ...{ host, localAddress, target, body, method: verb },
+    headers: {
+      host,
+      ...(authorization !== undefined && { authorization }),
+      ...(body !== '' && { 'content-type': 'application/json', 'content-length': String(body.length) }),
+      ...headers,
+    },
   });
+  // Every path that is no route of the console has its document.
+  return told.includes('<div id="app">') ? 404 : status;
 }
 
 async function inParallel<T>(

@@ -1,4 +1,4 @@
-/** Somebody who pays, spends and asks: a wallet, a way to the services, and patience. */
+/** Somebody who pays, spends and asks: a wallet, and a way to the services that is tried until it answers. */
 import { type HttpAnswer, HttpClient } from '../../../src/outside/http.ts';
 import { type RequestSigner, solanaPayer } from '../../support/request-signers.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
