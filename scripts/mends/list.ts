@@ -1295,7 +1295,7 @@ export const mends: readonly Mend[] = [
         put: 'const kept = before?.partitions ?? [];',
       },
     ],
-    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+    fails: { unit: 'test/long/export-dataset.test.ts' },
   },
   {
     what: 'name the last partition of an export by the height of the moment',
@@ -1311,7 +1311,7 @@ export const mends: readonly Mend[] = [
         put: 'to < from + size;',
       },
     ],
-    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+    fails: { unit: 'test/long/export-dataset.test.ts' },
   },
   {
     what: 'lose exported rows by exporting again after a prune',
@@ -1322,7 +1322,7 @@ export const mends: readonly Mend[] = [
         put: '    if (indexed >= 0) return true;\n',
       },
     ],
-    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+    fails: { unit: 'test/long/export-dataset.test.ts' },
   },
   {
     what: 'leave out of an export for ever what was indexed late',
@@ -1333,7 +1333,7 @@ export const mends: readonly Mend[] = [
         put: 'if (resume && isAsAsked) return false;',
       },
     ],
-    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+    fails: { unit: 'test/long/export-dataset.test.ts' },
   },
   {
     what: 'be told that an export of nothing went up to the height before its start',
@@ -1344,7 +1344,7 @@ export const mends: readonly Mend[] = [
         put: 'if (request.endHeight < startHeight) return { exportedToHeight: request.endHeight };',
       },
     ],
-    fails: { unit: 'src/gateway/export/dataset.test.ts' },
+    fails: { unit: 'test/long/export-dataset.test.ts' },
   },
   {
     what: 'a running export cannot be cancelled',

@@ -15,16 +15,11 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { eventually } from '../../../test/support/eventually.ts';
-import {
-  type ExportBench,
-  filesOf,
-  openExportBench,
-  readRows,
-} from '../../../test/support/export-dataset.ts';
-import { createDatabase, engines } from '../../../test/support/local-gateway.ts';
-import { EVERY_TERM } from '../chain-index/terms.ts';
-import { tableNames } from './tables.ts';
+import { EVERY_TERM } from '../../src/gateway/chain-index/terms.ts';
+import { tableNames } from '../../src/gateway/export/tables.ts';
+import { eventually } from '../support/eventually.ts';
+import { type ExportBench, filesOf, openExportBench, readRows } from '../support/export-dataset.ts';
+import { createDatabase, engines } from '../support/local-gateway.ts';
 
 const heights = 100;
 const records = 1_000;
