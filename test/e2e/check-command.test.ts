@@ -209,8 +209,10 @@ describe('turnpike check', () => {
       assert.ok(found.includes(expected), found.join());
     }
     const [bundle = ''] = found.bundles;
-    const kept = await turnpike('admin', 'bundles', 'permanent');
-    assert.match(kept.out, new RegExp(`^Bundle ${bundle} is permanent since .*\\.$`, 'm'));
+    const permanent = new RegExp(`^Bundle ${bundle} is permanent since .*\\.$`, 'm');
+    await eventually('the bundler looked at it again', async () =>
+      permanent.test((await turnpike('admin', 'bundles', 'permanent')).out),
+    );
     assert.equal((await turnpike('admin', 'bundles', 'damaged')).out, 'there are none\n');
     const { host } = new URL(stack.urls.gateway ?? '');
     const listening = await turnpike('admin', 'announcements');
