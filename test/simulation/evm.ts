@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { authorizationUsedTopic, transferTopic } from '../../src/formats/evm-events.ts';
 import { memberOf, tryParseJson } from '../../src/formats/json.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
+import { changesOf } from './faults.ts';
 import type { Answered, Asked, Network } from './network.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Fault } from './scenario.ts';
@@ -299,33 +300,7 @@ const minute = 60 * second;
 /** One node of several may be wrong; what all nodes say is the truth, late. */
 export function evmFaults(chain: EvmNetwork): Fault[] {
   const { nodes } = chain;
-  const change = (
-    name: string,
-    longest: number,
-    what: string,
-    begin: (node: EvmNode, random: SeededRandom) => void,
-    end: (node: EvmNode) => void,
-    most = nodes.length,
-  ): Fault => {
-    const changed = new Set<EvmNode>();
-    return {
-      name,
-      longest,
-      begin(random) {
-        const node = random.pick(nodes);
-        if (changed.has(node) || changed.size >= most) return undefined;
-        changed.add(node);
-        begin(node, random);
-        return {
-          what: `${node.process.name} ${what}`,
-          end() {
-            changed.delete(node);
-            end(node);
-          },
-        };
-      },
-    };
-  };
+  const change = changesOf(nodes);
   return [
     change(
       'chain node down',

@@ -52,6 +52,9 @@ export function processFaults(servers: readonly Server[]): Fault[] {
 }
 
 export function clockFaults(servers: readonly Server[], databases: readonly SimulatedDatabase[]): Fault[] {
+  const set = (milliseconds: number) => {
+    for (const one of [...databases, ...servers.map(({ process }) => process)]) one.clockAhead = milliseconds;
+  };
   return [
     {
       name: 'wrong clock',
@@ -76,10 +79,6 @@ export function clockFaults(servers: readonly Server[], databases: readonly Simu
       begin(random) {
         if (databases.some(({ clockAhead }) => clockAhead !== 0)) return undefined;
         const ahead = skewed(random, minute, 24 * hour);
-        const set = (milliseconds: number) => {
-          for (const one of [...databases, ...servers.map(({ process }) => process)])
-            one.clockAhead = milliseconds;
-        };
         set(ahead);
         return { what: `the clock jumps ahead by ${Math.round(ahead / minute)} min`, end: () => set(0) };
       },
@@ -90,10 +89,6 @@ export function clockFaults(servers: readonly Server[], databases: readonly Simu
       begin(random) {
         if (databases.some(({ clockAhead }) => clockAhead !== 0)) return undefined;
         const ahead = skewed(random, 6 * hour, 24 * hour);
-        const set = (milliseconds: number) => {
-          for (const one of [...databases, ...servers.map(({ process }) => process)])
-            one.clockAhead = milliseconds;
-        };
         set(ahead);
         return {
           what: `the clock is ${Math.round(ahead / minute)} min ahead until all processes are killed`,
@@ -173,6 +168,39 @@ export function databaseFaults(databases: readonly SimulatedDatabase[]): Fault[]
       },
     ),
   ];
+}
+
+/** Makes faults that change one of several nodes for a while, of a kind at most `most` at a time. */
+export function changesOf<Node extends { readonly process: { readonly name: string } }>(
+  nodes: readonly Node[],
+) {
+  return (
+    name: string,
+    longest: number,
+    what: string,
+    begin: (node: Node, random: SeededRandom) => void,
+    end: (node: Node) => void,
+    most = nodes.length,
+  ): Fault => {
+    const changed = new Set<Node>();
+    return {
+      name,
+      longest,
+      begin(random) {
+        const node = random.pick(nodes);
+        if (changed.has(node) || changed.size >= most) return undefined;
+        changed.add(node);
+        begin(node, random);
+        return {
+          what: `${node.process.name} ${what}`,
+          end() {
+            changed.delete(node);
+            end(node);
+          },
+        };
+      },
+    };
+  };
 }
 
 /** Of the links to some origins, for everybody or for one process. */

@@ -1,47 +1,21 @@
 /** What may go wrong with the nodes of Solana. Of what is on the chain, one node at least still knows. */
-import { skewed } from '../faults.ts';
+import { changesOf, skewed } from '../faults.ts';
 import type { Fault } from '../scenario.ts';
-import type { SolanaNetwork, SolanaNode } from '../solana.ts';
+import type { SolanaNetwork } from '../solana.ts';
 
 const second = 1_000;
 const minute = 60 * second;
 
 export function solanaFaults(solana: SolanaNetwork): Fault[] {
   const { nodes, traffic } = solana;
-  const change = (
-    name: string,
-    longest: number,
-    what: string,
-    begin: (node: SolanaNode, most: (milliseconds: number) => number) => void,
-    end: (node: SolanaNode) => void,
-    most = nodes.length,
-  ): Fault => {
-    const changed = new Set<SolanaNode>();
-    return {
-      name,
-      longest,
-      begin(random) {
-        const node = random.pick(nodes);
-        if (changed.has(node) || changed.size >= most) return undefined;
-        changed.add(node);
-        begin(node, (milliseconds) => skewed(random, second, milliseconds));
-        return {
-          what: `${node.process.name} ${what}`,
-          end() {
-            changed.delete(node);
-            end(node);
-          },
-        };
-      },
-    };
-  };
+  const change = changesOf(nodes);
   return [
     change(
       'solana node behind',
       30 * minute,
       'falls behind',
-      (node, drawn) => {
-        node.behindMs = drawn(15 * minute);
+      (node, random) => {
+        node.behindMs = skewed(random, second, 15 * minute);
       },
       (node) => {
         node.behindMs = node.usuallyBehindMs;
@@ -81,9 +55,9 @@ export function solanaFaults(solana: SolanaNetwork): Fault[] {
       'solana node refuses',
       20 * minute,
       'has too much to do',
-      (node, drawn) => {
+      (node, random) => {
         // Most refuse some of what they are asked, a few all of it.
-        node.refuses = Math.min(1, 0.2 + drawn(minute) / minute);
+        node.refuses = Math.min(1, 0.2 + skewed(random, second, minute) / minute);
       },
       (node) => {
         node.refuses = 0;

@@ -1,7 +1,7 @@
 /** What may go wrong around uploads: stored bytes, and the nodes of the chain. Each leaves one honest way to find out the truth. */
-import type { ArweaveNetwork, SimulatedNode } from '../arweave.ts';
+import type { ArweaveNetwork } from '../arweave.ts';
 import type { SimulatedBlobs } from '../blobs.ts';
-import { skewed } from '../faults.ts';
+import { changesOf, skewed } from '../faults.ts';
 import type { Fault } from '../scenario.ts';
 
 const second = 1_000;
@@ -71,33 +71,7 @@ export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => v
 
 export function nodeFaults(arweave: ArweaveNetwork, wallet: string): Fault[] {
   const { nodes } = arweave;
-  const change = (
-    name: string,
-    longest: number,
-    what: string,
-    begin: (node: SimulatedNode) => void,
-    end: (node: SimulatedNode) => void,
-    most = nodes.length,
-  ): Fault => {
-    const changed = new Set<SimulatedNode>();
-    return {
-      name,
-      longest,
-      begin(random) {
-        const node = random.pick(nodes);
-        if (changed.has(node) || changed.size >= most) return undefined;
-        changed.add(node);
-        begin(node);
-        return {
-          what: `${node.process.name} ${what}`,
-          end() {
-            changed.delete(node);
-            end(node);
-          },
-        };
-      },
-    };
-  };
+  const change = changesOf(nodes);
   return [
     change(
       'node down',

@@ -42,7 +42,7 @@ export async function migrate(primary: Primary, options: MigrateOptions): Promis
   let isLost = true;
   try {
     // Most starts find nothing to do, and then wait for nobody.
-    if ((await toDo(client, options)).length > 0) await inTurn(primary, client, options);
+    if ((await notApplied(client, options)).length > 0) await inTurn(primary, client, options);
     isLost = false;
   } catch (error) {
     throw translated(error);
@@ -51,7 +51,7 @@ export async function migrate(primary: Primary, options: MigrateOptions): Promis
   }
 }
 
-async function toDo(client: PoolClient, { schema, migrations }: MigrateOptions): Promise<Migration[]> {
+async function notApplied(client: PoolClient, { schema, migrations }: MigrateOptions): Promise<Migration[]> {
   const table = `"${schema}".schema_migrations`;
   const { rows: found } = await client.query<{ name: string | null }>(
     'SELECT CAST(to_regclass($1) AS text) AS name',
@@ -74,13 +74,13 @@ async function inTurn(primary: Primary, client: PoolClient, options: MigrateOpti
     const table = migrationsTable.replace('schema_migrations', `"${schema}".schema_migrations`);
     await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
     await client.query(table);
-    await patiently(client, options, () =>
+    await retriedOnLock(client, options, () =>
       client.query(`ALTER TABLE "${schema}".schema_migrations ADD COLUMN IF NOT EXISTS expands BIGINT`),
     );
-    for (const migration of await toDo(client, options)) {
+    for (const migration of await notApplied(client, options)) {
       const indexes = concurrentIndexes(migration);
       for (const index of indexes) await makeIndex(client, schema, index);
-      await patiently(client, options, async () => {
+      await retriedOnLock(client, options, async () => {
         if (indexes.length === 0) await client.query(statementsFor('postgres', migration));
         // Without the lock another process may be at it.
         await holder.query('SELECT 1');
@@ -97,7 +97,7 @@ async function inTurn(primary: Primary, client: PoolClient, options: MigrateOpti
 }
 
 /** Runs `work` in a transaction; where a table is locked for long it is undone and tried again later. */
-async function patiently(
+async function retriedOnLock(
   client: PoolClient,
   { schema, migrationWaitMs }: MigrateOptions,
   work: () => Promise<unknown>,
