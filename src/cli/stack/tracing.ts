@@ -1,5 +1,7 @@
 /** Traces of the whole process, where a collector is configured. */
+
 import type { Config } from '../../config/config.ts';
+import { tryDecodePercent } from '../../formats/percent-encoding.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { processCounter } from '../../kernel/metrics.ts';
@@ -45,19 +47,11 @@ export function parseHeaders(text: string): Record<string, string> {
   for (const pair of text.split(',')) {
     if (pair.trim() === '') continue;
     const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=(.*)$/.exec(pair) ?? [];
-    const plain = value === undefined ? undefined : decode(value.trim());
+    const plain = value === undefined ? undefined : tryDecodePercent(value.trim());
     if (name === undefined || plain === undefined || /[^\t\x20-\x7e]/.test(plain)) {
       throw new StartupError('OTEL_EXPORTER_OTLP_HEADERS must be `name=value` pairs separated by commas');
     }
     headers[name.toLowerCase()] = plain;
   }
   return headers;
-}
-
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -2,9 +2,11 @@
  * From a request to content: which id a host and path mean, whether it may be served, and what a manifest makes
  * of the path. Blocked content is refused on every way to it.
  */
+
 import type { WebOrigin } from '../../delivery/isolation.ts';
 import { isManifestType } from '../../delivery/manifests.ts';
 import { isTxId } from '../../formats/base64url.ts';
+import { tryDecodePercent } from '../../formats/percent-encoding.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound, UpstreamRefusal } from '../errors.ts';
@@ -178,9 +180,8 @@ async function hashOf(content: Content, id: string, journey: Journey): Promise<s
 }
 
 function decodePath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
+  const decoded = tryDecodePercent(path);
+  if (decoded === undefined)
     throw new HttpError(400, 'Bad Request: Invalid URL encoding', { headers: noStore });
-  }
+  return decoded;
 }

@@ -1,5 +1,7 @@
 /** Where the page is: the path names everything that is shown, so that every view can be linked to and reloaded. */
+
 import { signal } from '@preact/signals';
+import { tryDecodePercent } from '../../formats/percent-encoding.ts';
 import { arrive } from '../kit/arrival.ts';
 import { keepScrollPositions, leaveEntry, scrollToEntry } from './scroll.ts';
 
@@ -63,10 +65,4 @@ function readPlace(href: string): Place {
   return { path: pathname, segments: segments.map(decode), query: searchParams };
 }
 
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
+const decode = (segment: string): string => tryDecodePercent(segment) ?? segment;

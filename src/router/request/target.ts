@@ -1,6 +1,8 @@
 /** What the path of a request asks for, on whichever host it came. */
+
 import type { WebOrigin } from '../../delivery/isolation.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
+import { tryDecodePercent } from '../../formats/percent-encoding.ts';
 import { sandboxLabel } from '../../formats/sandbox-label.ts';
 import { badId, badRequest, notFound, rootHostOnly } from '../errors.ts';
 import type { Host } from './host.ts';
@@ -129,11 +131,9 @@ function checkId(text: string): TxId {
 
 /** Decoded once; manifests are looked up with what the reader meant. */
 function decodePath(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    throw badRequest('Malformed percent-encoding in path');
-  }
+  const decoded = tryDecodePercent(path);
+  if (decoded === undefined) throw badRequest('Malformed percent-encoding in path');
+  return decoded;
 }
 
 const chainReads = [

@@ -1,4 +1,5 @@
 /** What a text that somebody searches for may be, told by its shape alone. Several things share a shape: all are tried. */
+import { tryDecodePercent } from '../../../formats/percent-encoding.ts';
 import { idOfSandboxLabel } from './ids.ts';
 
 export type TargetKind =
@@ -137,10 +138,4 @@ function unique(targets: readonly SearchTarget[]): readonly SearchTarget[] {
   );
 }
 
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
+const decode = (segment: string): string => tryDecodePercent(segment) ?? segment;

@@ -1,3 +1,4 @@
+import { tryDecodePercent } from '../../../formats/percent-encoding.ts';
 import { StartupError } from '../../../kernel/errors.ts';
 
 export interface S3Address {
@@ -41,11 +42,9 @@ export function parseS3Url(text: string): S3Address {
 
 /** Says nothing of the value, which holds a secret. */
 function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw malformed();
-  }
+  const decoded = tryDecodePercent(text);
+  if (decoded === undefined) throw malformed();
+  return decoded;
 }
 
 function malformed(): StartupError {

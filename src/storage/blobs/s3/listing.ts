@@ -1,4 +1,5 @@
 /** What a bucket holds below its prefix, page by page: memory holds one page, however many there are. */
+import { tryDecodePercent } from '../../../formats/percent-encoding.ts';
 import { BlobStoreUnavailable } from '../blobs.ts';
 import { element, type S3Client } from './client.ts';
 
@@ -95,11 +96,9 @@ function required(xml: string, name: string): string {
 
 /** Some stores write a blank as `+`, and all a plus sign as `%2B`. */
 function decoded(encoded: string): string {
-  try {
-    return decodeURIComponent(encoded.replaceAll('+', ' '));
-  } catch {
-    throw unreadable();
-  }
+  const text = tryDecodePercent(encoded.replaceAll('+', ' '));
+  if (text === undefined) throw unreadable();
+  return text;
 }
 
 function unreadable(): BlobStoreUnavailable {
