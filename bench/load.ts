@@ -6,9 +6,9 @@
  *
  * A server script starts its server, then calls `reportServer(url)` from `bench/report-server.ts`.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoadOrder, LoadOutcome, LoadTarget } from './load-process.ts';
 import type { ServerReport } from './report-server.ts';
@@ -18,8 +18,11 @@ export interface ServerUnderTest {
   readonly script?: string | URL;
   /** So many processes of the script, one unless given; connections are spread over them evenly. */
   readonly processes?: number;
-  readonly args?: readonly string[];
+  /** Of all, or of each process. */
+  readonly args?: readonly string[] | ((process: number) => readonly string[]);
   readonly env?: Readonly<Record<string, string>>;
+  /** All its processes share this core. */
+  readonly core?: number;
   /** Or a server that runs already; then there is no figure per CPU second (NaN). */
   readonly url?: string;
 }
@@ -115,8 +118,11 @@ export async function startServer(server: ServerUnderTest): Promise<RunningServe
     return { url, urls: [url], cpuSeconds: async () => Number.NaN, async [Symbol.asyncDispose]() {} };
   }
   const children: ChildProcess[] = [];
-  const start = async (): Promise<string> => {
-    const child = fork(script, [...(server.args ?? [])], {
+  const argsOf = (number: number) =>
+    typeof server.args === 'function' ? server.args(number) : (server.args ?? []);
+  const start = async (number: number): Promise<string> => {
+    const child = fork(script, argsOf(number), {
+      ...onCore(server.core),
       env: { ...process.env, ...server.env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -124,8 +130,8 @@ export async function startServer(server: ServerUnderTest): Promise<RunningServe
     return (await nextMessage<ServerReport & { kind: 'listening' }>(child)).url;
   };
   // The first makes what all share.
-  const url = await start();
-  const others = await Promise.all(Array.from({ length: processes - 1 }, start));
+  const url = await start(0);
+  const others = await Promise.all(Array.from({ length: processes - 1 }, (_, index) => start(index + 1)));
   return {
     url,
     urls: [url, ...others],
@@ -149,6 +155,14 @@ export async function startServer(server: ServerUnderTest): Promise<RunningServe
   };
 }
 
+const taskset = '/usr/bin/taskset';
+
+/** How to start a process that has one core; where the system cannot do that it has all. */
+function onCore(core: number | undefined): Pick<ForkOptions, 'execPath' | 'execArgv'> {
+  if (core === undefined || !existsSync(taskset)) return {};
+  return { execPath: taskset, execArgv: ['--cpu-list', String(core), process.execPath] };
+}
+
 /** CPU seconds of all threads of a process, to the nanosecond; undefined where the system does not tell. */
 function threadSeconds(pid: number | undefined): number | undefined {
   try {
@@ -163,12 +177,14 @@ function threadSeconds(pid: number | undefined): number | undefined {
 interface Loaded {
   readonly server: RunningServer;
   readonly load: LoadOptions;
+  /** Which of the others it is compared with, by its place; the first where nothing is said. */
+  readonly against?: number;
   /** CPU seconds so far of what the server leans on: its database. */
   besideCpuSeconds?(): number;
 }
 
 export interface LoadComparison extends LoadFigures {
-  /** Requests per CPU second over those of the first server in the turn beside: the median. */
+  /** Requests per CPU second over those of the server it is compared with in the turn beside: the median. */
   readonly ratio: number;
   /** Milliseconds of CPU of what the server leans on, for one request; NaN where nothing is counted. */
   readonly besideCpuMs: number;
@@ -178,15 +194,16 @@ export interface LoadTimes extends Pick<LoadOptions, 'seconds' | 'warmSeconds'> 
   readonly turnMs?: number;
   /** Each process is loaded alone before until it has used so much: all are compiled equally well. */
   readonly warmCpuSeconds?: number;
+  /** The load has this core. */
+  readonly core?: number;
 }
 
-/** Servers that run, loaded in turn, each beside the first. */
+/** Servers that run, loaded in turn. */
 export async function compareRunning(loaded: readonly Loaded[], times: LoadTimes): Promise<LoadComparison[]> {
   const measured = await measure(loaded, times);
-  return measured.map((turns) => {
-    const ratios = turns.map(
-      (turn, index) => perCpuSecond(turn) / perCpuSecond(measured[0]?.[index] ?? turn),
-    );
+  return measured.map((turns, place) => {
+    const base = measured[loaded[place]?.against ?? 0];
+    const ratios = turns.map((turn, index) => perCpuSecond(turn) / perCpuSecond(base?.[index] ?? turn));
     const beside = turns.reduce((sum, turn) => sum + turn.besideCpuSeconds, 0);
     const told = figures(turns);
     return { ...told, ratio: median(ratios), besideCpuMs: (beside * 1_000) / told.requests };
@@ -197,6 +214,7 @@ async function measure(loaded: readonly Loaded[], times: LoadTimes): Promise<Tur
   const { warmSeconds = 1.5, seconds = 2, turnMs = 100, warmCpuSeconds = 0 } = times;
   const turns = (duration: number) => Math.max(1, Math.round((duration * 1000) / turnMs));
   const child = fork(join(import.meta.dirname, 'load-process.ts'), [], {
+    ...onCore(times.core),
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const order = async <T>(what: LoadOrder): Promise<T> => {

@@ -1,8 +1,12 @@
 /**
  * How Turnpike grows: the same work with 1, 2 and 4 processes on one database, and on databases of 10^4, 10^5 and
- * 10^6 items. What counts is the work done in a second of CPU time, because here the load shares the cores with the
- * servers: where N processes do as much of it as one, N cores do N times the work. All servers run side by side and are
- * loaded in turn, so that a busy machine slows all of them alike.
+ * 10^6 items. What counts is the work done in a second of CPU time: there are fewer cores here than processes.
+ *
+ * N processes on one database are compared with N that share nothing, each with a copy of its own: that is what N times one
+ * process does on this machine, where they take turns on a core and find their caches cold. All processes of a server are on
+ * one core and the load on another, so that they are as busy as those of a machine with a core for each: a process with
+ * little to do does its work in smaller pieces, and that costs more. All servers run side by side and are loaded in turn, so
+ * that a busy machine slows all of them alike.
  *
  * `npm run bench -- scale` measures up to 10^5 items, BENCH_SCALE_ITEMS=1000000 up to 10^6, on both engines;
  * with `--write` the tables of docs/scaling.md are written anew. BENCH_SCALE_SURFACES=payment,ledger
@@ -54,7 +58,7 @@ const bar = 0.85;
 const idleBarMs = 5;
 const idleMs = 20_000;
 /** To each process: N times as many come to N of them. */
-const connections = 32;
+const connections = 64;
 
 interface Work {
   readonly name: string;
@@ -65,8 +69,9 @@ interface Work {
 }
 
 /** What a process is warmed up with for its first work, and for each further one. */
-const warmCpuSeconds = { first: 3, further: 1 };
-const times = { warmSeconds: 0.5, seconds: 3.5, turnMs: 500 };
+const warmCpuSeconds = { first: 6, further: 1 };
+const cores = { servers: 0, load: 1 };
+const times = { warmSeconds: 0.5, seconds: 5, turnMs: 500, core: cores.load };
 
 const works: Readonly<Record<'gateway' | 'payment' | 'ledger' | 'upload', readonly Work[]>> = {
   gateway: [
@@ -182,15 +187,16 @@ async function signedBalance(): Promise<LoadOptions> {
 
 /** A server whose growth is measured. */
 interface Case {
-  readonly processes: number;
   readonly items: number;
-  readonly place: Place;
+  /** Of each process: the same one, or one each. */
+  readonly places: readonly Place[];
+  readonly kind: 'one process' | 'several on one database' | 'several that share nothing';
 }
 
 /** What one work did, case by case. */
 interface Row {
   readonly work: Work;
-  readonly measured: readonly (LoadComparison & Omit<Case, 'place'>)[];
+  readonly measured: readonly (LoadComparison & Case)[];
 }
 
 async function measureEngine(engine: Engine): Promise<Measurement[]> {
@@ -241,7 +247,7 @@ async function prepareCases(
     const index = await bytesOf(place, 'gateway');
     await fillLedger(place, items);
     const ledger = await bytesOf(place, 'ledger');
-    bySize.push({ processes: 1, items, place });
+    bySize.push({ kind: 'one process', items, places: [place] });
     bytes.push(
       bytesMeasurement('index', index / items, items, (filled - began) / 1_000),
       bytesMeasurement(
@@ -253,10 +259,19 @@ async function prepareCases(
     );
   }
   const base = bySize.find(({ items }) => items === middle);
-  if (base === undefined) throw new Error('BENCH_SCALE_ITEMS is 10000, 100000 or 1000000');
+  const [place] = base?.places ?? [];
+  if (base === undefined || place === undefined)
+    throw new Error('BENCH_SCALE_ITEMS is 10000, 100000 or 1000000');
   const byProcesses: Case[] = [];
   for (const processes of processCounts.slice(1)) {
-    byProcesses.push({ processes, items: middle, place: await placeOf(`by_${processes}`, base.place) });
+    const alone: Place[] = [];
+    for (let one = 0; one < processes; one += 1)
+      alone.push(await placeOf(`alone_${processes}_${one}`, place));
+    const shared = await placeOf(`by_${processes}`, place);
+    byProcesses.push(
+      { kind: 'several that share nothing', items: middle, places: alone },
+      { kind: 'several on one database', items: middle, places: alone.map(() => shared) },
+    );
   }
   return { cases: [base, ...byProcesses, ...bySize.filter((one) => one !== base)], bytes };
 }
@@ -290,35 +305,36 @@ async function measureSurface(
 ): Promise<Row[]> {
   await using servers = new AsyncDisposableStack();
   const running: RunningServer[] = [];
-  for (const { processes, place } of cases) {
-    const args = [surface, place.dataDir, ...(place.databaseUrl === undefined ? [] : [place.databaseUrl])];
-    const script = join(import.meta.dirname, 'scale.server.ts');
-    running.push(servers.use(await startServer({ script, args, processes })));
+  const script = join(import.meta.dirname, 'scale.server.ts');
+  for (const { places } of cases) {
+    const args = (process: number) => {
+      const { dataDir, databaseUrl } = places[process] as Place;
+      return [surface, dataDir, ...(databaseUrl === undefined ? [] : [databaseUrl])];
+    };
+    running.push(
+      servers.use(await startServer({ script, args, processes: places.length, core: cores.servers })),
+    );
   }
   for (const server of running) await atRest(server);
   const rows: Row[] = [];
   for (const work of list) {
     const loaded = await Promise.all(
-      cases.map(async ({ items, processes }, index) => {
+      cases.map(async ({ kind, items, places }, index) => {
         const server = running[index];
         if (server === undefined) throw new Error('each case has a server');
-        const load = { connections: connections * processes, ...(await work.load(items)) };
+        const load = { connections: connections * places.length, ...(await work.load(items)) };
         await insistOnRight(work, server.url, load);
+        const against = kind === 'several on one database' ? index - 1 : 0;
         return postmaster === undefined
-          ? { server, load }
-          : { server, load, besideCpuSeconds: () => cpuSecondsOf(postmaster) };
+          ? { server, load, against }
+          : { server, load, against, besideCpuSeconds: () => cpuSecondsOf(postmaster) };
       }),
     );
     const warm = rows.length === 0 ? warmCpuSeconds.first : warmCpuSeconds.further;
     const told = await compareRunning(loaded, { ...times, warmCpuSeconds: warm });
-    const measured = told.map((figures, index) => {
-      const { processes = 1, items = 0 } = cases[index] ?? {};
-      return { ...figures, processes, items };
-    });
+    const measured = cases.map((one, index) => ({ ...one, ...(told[index] as LoadComparison) }));
     rows.push({ work, measured });
-    const ratios = measured.map(
-      ({ processes, items, ratio }) => `${processes} × ${items}: ${ratio.toFixed(2)}`,
-    );
+    const ratios = measured.map((one) => `${nameOf(one)}: ${one.ratio.toFixed(2)}`);
     console.error(`  ${work.name}: ${ratios.join(', ')}`);
   }
   return rows;
@@ -339,18 +355,21 @@ async function insistOnRight(work: Work, url: string, { path, paths: several }: 
   if (!work.isRight(answer)) throw new Error(`${work.name} is answered ${answer.slice(0, 500)}`);
 }
 
+const nameOf = ({ kind, items, places }: Case): string =>
+  `${places.length} × ${items}${kind === 'several that share nothing' ? ' each' : ''}`;
+
 function measurementsOf(rows: readonly Row[]): Measurement[] {
   return rows.flatMap(({ work, measured }) =>
     measured.map((one) => {
-      const grows = one.processes > 1;
+      const grows = one.kind === 'several on one database';
       const beside = Number.isNaN(one.besideCpuMs)
         ? {}
         : { note: `${one.besideCpuMs.toFixed(2)} ms of PostgreSQL each` };
       return {
-        name: `${work.name}, ${one.processes} × ${one.items}`,
+        name: `${work.name}, ${nameOf(one)}`,
         value: one.requestsPerCpuSecond,
         unit: `${work.unit}/cpu-s`,
-        yardstick: `one process, ${middle} items`,
+        yardstick: grows ? `${one.places.length} that share nothing` : `one process, ${middle} items`,
         ratio: one.ratio,
         ...(grows && { bar }),
         ...beside,
@@ -363,25 +382,26 @@ const docs = join(import.meta.dirname, '../docs/scaling.md');
 
 /** Between the two comments that name the engine. */
 function writeTable(engine: Engine, rows: readonly Row[], bytes: readonly Measurement[]): void {
-  const [first] = rows;
-  const columns = first?.measured.slice(1) ?? [];
+  const shown = ({ kind }: Case) => kind !== 'several that share nothing';
+  const columns = rows[0]?.measured.filter(shown).slice(1) ?? [];
   const beside = engine === 'postgres';
   const heads = [
     'Work per CPU second',
     `1 process, ${figure(middle)} items`,
-    ...columns.map(({ processes, items }) =>
-      processes > 1 ? `${processes} processes` : `${figure(items)} items`,
+    ...columns.map(({ places, items }) =>
+      places.length > 1 ? `${places.length} processes` : `${figure(items)} items`,
     ),
     ...(beside ? ['PostgreSQL, each'] : []),
   ];
-  const lines = rows.map(({ work, measured: [one, ...others] }) =>
-    row([
+  const lines = rows.map(({ work, measured }) => {
+    const [one, ...others] = measured.filter(shown);
+    return row([
       work.name,
       `${figure(one?.requestsPerCpuSecond ?? 0)} ${work.unit}`,
       ...others.map(({ ratio }) => `× ${ratio.toFixed(2)}`),
       ...(beside ? [`${(one?.besideCpuMs ?? 0).toFixed(2)} ms`] : []),
-    ]),
-  );
+    ]);
+  });
   const table = [row(heads), row(heads.map(() => '---')), ...lines].join('\n');
   const weights = bytes.map(({ name, value }) => `${name}: ${figure(value)} bytes an item`).join('; ');
   const machine = `${cpus().length} cores of ${cpus()[0]?.model}, Node ${process.version}`;

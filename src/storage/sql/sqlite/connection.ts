@@ -5,6 +5,8 @@ import { DatabaseUnavailable, type SqlValue, UniqueViolation } from '../sql.ts';
 import { SqliteStatement } from './statement.ts';
 
 const statementsKept = 512;
+/** Of a database that is read. */
+const mappedBytes = 128 * 1_024 * 1_024;
 
 /** Primary result codes, sqlite.org/rescode.html. */
 const code = {
@@ -41,7 +43,9 @@ export class SqliteConnection {
           enableDoubleQuotedStringLiterals: false,
         }),
     );
-    this.execute('PRAGMA mmap_size = 134217728; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY');
+    // SQLite unmaps the file whenever another process has written, and the pages of a writer are copied in any case.
+    const mapped = options.readOnly ? mappedBytes : 0;
+    this.execute(`PRAGMA mmap_size = ${mapped}; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY`);
   }
 
   /** False after an error that made the engine roll the whole transaction back by itself. */
