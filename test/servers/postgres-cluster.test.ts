@@ -6,6 +6,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lookAtDatabases } from '../../src/cli/doctor/databases.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { type Credits, winc } from '../../src/credits/credits.ts';
 import { createCredits } from '../../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../../src/credits/migrations.ts';
@@ -85,6 +87,46 @@ describe('a cluster of PostgreSQL', {
     });
     const outside = await sql.get<{ port: number }>('SELECT inet_server_port() AS port');
     assert.equal(outside?.port, cluster.primary.port, 'whoever writes or decides reads the primary');
+  });
+
+  it('is looked at host by host by the doctor', async () => {
+    const look = async (environment: Record<string, string>) => {
+      const config = readConfig({ WORLD: 'local', ...environment });
+      const found = await lookAtDatabases({ config, surfaces: ['gateway'] });
+      return found.map(({ state, what }) => `${state}: ${what}`);
+    };
+    const urls = cluster.standbys.map(({ url }) => url);
+    const [standby = ''] = urls;
+    const away = 'postgres://nobody@127.0.0.1:1/none';
+    const [primary, ...others] = await look({
+      DATABASE_URL: cluster.url,
+      DATABASE_READ_URLS: urls.join(),
+    });
+    assert.match(String(primary), /^ok: the database gateway answers \(PostgreSQL \d+/);
+    assert.deepEqual(
+      others,
+      cluster.standbys.map(({ port }) => `ok: the standby 127.0.0.1:${port} of the database gateway answers`),
+    );
+    assert.deepEqual(await look({ DATABASE_URL: away, DATABASE_URL_GATEWAY: standby }), [
+      'wrong: the database gateway takes no writes',
+    ]);
+    const [silent, answers, reader, noStandby] = await look({
+      DATABASE_URL: cluster.primary.url.replace(/@[^/]+/, (host) => `${host},127.0.0.1:1`),
+      DATABASE_READ_URLS: [away, cluster.primary.url].join(),
+    });
+    assert.match(
+      String(silent),
+      /^warning: the host 127\.0\.0\.1:1 of the database gateway does not answer: .*ECONNREFUSED/,
+    );
+    assert.match(String(answers), /^ok: the database gateway answers/);
+    assert.match(
+      String(reader),
+      /^warning: the standby 127\.0\.0\.1:1 of the database gateway does not answer/,
+    );
+    assert.equal(
+      noStandby,
+      `warning: 127.0.0.1:${cluster.primary.port} takes writes and is no standby of the database gateway`,
+    );
   });
 
   it('shows a reader what it wrote, and everybody what was made visible', async () => {

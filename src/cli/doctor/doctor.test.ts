@@ -315,6 +315,19 @@ describe('turnpike doctor', () => {
       }
     });
 
+    it('a database of which no host is there', async () => {
+      const found = wrongs(
+        await findings({}, { DATABASE_URL: 'postgres://nobody:word@127.0.0.1:1,127.0.0.1:2/none' }),
+      );
+      assert.equal(found.length, 2, found.join('\n'));
+      for (const line of found) {
+        assert.match(
+          line,
+          /^database: the database \w+ cannot be opened: 127\.0\.0\.1:1: .*; 127\.0\.0\.1:2: .*: check DATABASE_URL/,
+        );
+      }
+    });
+
     it('an object store that is not there', () =>
       isTheOnlyFault(
         /^object store: the object store does not work: .*: check host, bucket and keys/,

@@ -1,8 +1,9 @@
 /** All the looks, from the settings to what a reader gets. What rests on something that is wrong is not looked at. */
 import { messageOf } from '../../kernel/errors.ts';
+import { lookAtDatabases } from './databases.ts';
 import { type Finding, isWrong, type NamedFinding, skipped, wrong } from './finding.ts';
 import { lookAtCertificates, lookAtNames } from './hosts.ts';
-import { lookAtClock, lookAtDatabases, lookAtDisk, lookAtObjectStore } from './machine.ts';
+import { lookAtClock, lookAtDisk, lookAtObjectStore } from './machine.ts';
 import type { Patient } from './patient.ts';
 import { lookAtProxy } from './proxy.ts';
 import { lookAtContent } from './reading.ts';

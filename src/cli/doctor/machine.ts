@@ -1,14 +1,10 @@
-/** The machine that the service runs on: its clock, its disks, its database and its object store. */
+/** The machine that the service runs on: its clock and its disks; and its object store. */
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { gatewayMigrations } from '../../gateway/migrations.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
-import { type DatabaseProbe, probeDatabase } from '../../storage/sql/probe.ts';
-import type { Migration } from '../../storage/sql/sql.ts';
-import { ledgerMigrations } from '../ledger-database.ts';
 import { type Finding, ok, skipped, warning, wrong } from './finding.ts';
 import type { Patient } from './patient.ts';
 
@@ -105,50 +101,6 @@ async function lookAtFolder(folder: string, floor: number): Promise<Finding[]> {
           `${folder} has ${shown} and ${files > 0 ? `${ffree.toLocaleString('en')} inodes` : 'inodes as needed'} left`,
         ),
       ];
-}
-
-export async function lookAtDatabases({ config, surfaces }: Patient): Promise<Finding[]> {
-  const wanted: [string, readonly Migration[]][] = [
-    ...(surfaces.includes('payment') || surfaces.includes('upload')
-      ? [['ledger', ledgerMigrations] as [string, readonly Migration[]]]
-      : []),
-    ...(surfaces.includes('gateway')
-      ? [['gateway', gatewayMigrations] as [string, readonly Migration[]]]
-      : []),
-  ];
-  return Promise.all(wanted.map(([name, migrations]) => lookAtDatabase(config, name, migrations)));
-}
-
-async function lookAtDatabase(
-  { DATABASE_URL: databaseUrl, DATA_DIR: dataDir }: Patient['config'],
-  name: string,
-  migrations: readonly Migration[],
-): Promise<Finding> {
-  let probe: DatabaseProbe | undefined;
-  try {
-    probe = await probeDatabase({ databaseUrl, dataDir, name });
-  } catch (error) {
-    const remedy =
-      databaseUrl === undefined
-        ? 'restore the file from a backup, or look at the disk'
-        : 'check DATABASE_URL, its password, and that PostgreSQL runs and takes connections from here';
-    return wrong(`the database ${name} cannot be opened: ${messageOf(error)}`, remedy);
-  }
-  if (probe === undefined) return ok(`the database ${name} is not made yet`);
-  const { engine, readOnly, migrations: had = [] } = probe;
-  if (readOnly) return wrong(`the database ${name} takes no writes`, 'DATABASE_URL must name the primary');
-  const known = new Set(migrations.map(({ id }) => id));
-  const newer = had.filter((id) => !known.has(id));
-  if (newer.length > 0) {
-    return wrong(
-      `the database ${name} is of a newer version (${newer.join(', ')})`,
-      'install that version, or restore the backup of before',
-    );
-  }
-  const open = known.size - had.length;
-  return ok(
-    `the database ${name} answers (${engine}${open > 0 && had.length > 0 ? `; the next start brings it up to date` : ''})`,
-  );
 }
 
 export async function lookAtObjectStore({ config, surfaces }: Patient): Promise<Finding[]> {

@@ -15,18 +15,9 @@ export interface DatabaseProbe {
 const timeoutMs = 10_000;
 
 /** Throws where there is no database to look at; undefined where none was made yet. */
-export async function probeDatabase(options: {
-  readonly databaseUrl: string | undefined;
-  readonly dataDir: string;
-  readonly name: string;
-}): Promise<DatabaseProbe | undefined> {
-  const { databaseUrl, dataDir, name } = options;
-  if (databaseUrl !== undefined) return probePostgres(databaseUrl, name);
+export function probeSqlite(dataDir: string, name: string): DatabaseProbe | undefined {
   const path = join(dataDir, `${name}.db`);
-  return existsSync(path) ? probeSqlite(path) : undefined;
-}
-
-function probeSqlite(path: string): DatabaseProbe {
+  if (!existsSync(path)) return undefined;
   const database = new DatabaseSync(path, { readOnly: true, timeout: timeoutMs });
   try {
     const version = database.prepare('SELECT sqlite_version() AS version').get()?.version;
@@ -41,7 +32,8 @@ function probeSqlite(path: string): DatabaseProbe {
   }
 }
 
-async function probePostgres(databaseUrl: string, schema: string): Promise<DatabaseProbe> {
+/** Of one host. */
+export async function probePostgres(databaseUrl: string, schema: string): Promise<DatabaseProbe> {
   const { default: pg } = await import('pg');
   const url = new URL(databaseUrl);
   // A parameter of ours, which the client library does not know.

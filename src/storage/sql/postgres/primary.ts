@@ -7,6 +7,7 @@ import type { Pool, PoolClient } from 'pg';
 import { DatabaseUnavailable } from '../sql.ts';
 import { type Checked, type ConnectionOptions, createPool } from './connection.ts';
 import { isNotPrimary, translated } from './errors.ts';
+import { hostName } from './host-name.ts';
 
 interface Host {
   /** Name and port, for messages. */
@@ -125,9 +126,4 @@ async function askNow(pool: Pool): Promise<void> {
   } finally {
     client.release(!answers);
   }
-}
-
-export function hostName(url: string): string {
-  const { hostname, port, searchParams } = new URL(url);
-  return `${hostname || searchParams.get('host') || 'localhost'}:${port || searchParams.get('port') || '5432'}`;
 }

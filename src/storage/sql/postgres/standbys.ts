@@ -12,7 +12,8 @@ import type { Pool, PoolClient } from 'pg';
 import { DatabaseUnavailable } from '../sql.ts';
 import { type Checked, type ConnectionOptions, createPool, timelineColumn } from './connection.ts';
 import { translated } from './errors.ts';
-import { hostName, type Primary } from './primary.ts';
+import { hostName } from './host-name.ts';
+import type { Primary } from './primary.ts';
 
 export interface StandbysOptions extends ConnectionOptions {
   readonly urls: readonly string[];
