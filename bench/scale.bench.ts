@@ -209,8 +209,8 @@ async function measureEngine(engine: Engine): Promise<Measurement[]> {
     for (const [surface, list] of Object.entries(works)) {
       if (wanted !== undefined && !wanted.includes(surface)) continue;
       rows.push(...(await measureSurface(surface, list, cases, postmaster)));
+      if (process.argv.includes('--write')) writeTable(engine, rows, bytes);
     }
-    if (process.argv.includes('--write')) writeTable(engine, rows, bytes);
     return [...measurementsOf(rows), ...bytes];
   } finally {
     await server?.stop();
@@ -380,7 +380,7 @@ function measurementsOf(rows: readonly Row[]): Measurement[] {
 
 const docs = join(import.meta.dirname, '../docs/scaling.md');
 
-/** Between the two comments that name the engine. */
+/** Between the two comments that name the engine. What was not measured this time stays as it was. */
 function writeTable(engine: Engine, rows: readonly Row[], bytes: readonly Measurement[]): void {
   const shown = ({ kind }: Case) => kind !== 'several that share nothing';
   const columns = rows[0]?.measured.filter(shown).slice(1) ?? [];
@@ -393,7 +393,7 @@ function writeTable(engine: Engine, rows: readonly Row[], bytes: readonly Measur
     ),
     ...(beside ? ['PostgreSQL, each'] : []),
   ];
-  const lines = rows.map(({ work, measured }) => {
+  const told = rows.map(({ work, measured }) => {
     const [one, ...others] = measured.filter(shown);
     return row([
       work.name,
@@ -402,13 +402,17 @@ function writeTable(engine: Engine, rows: readonly Row[], bytes: readonly Measur
       ...(beside ? [`${(one?.besideCpuMs ?? 0).toFixed(2)} ms`] : []),
     ]);
   });
-  const table = [row(heads), row(heads.map(() => '---')), ...lines].join('\n');
   const weights = bytes.map(({ name, value }) => `${name}: ${figure(value)} bytes an item`).join('; ');
   const machine = `${cpus().length} cores of ${cpus()[0]?.model}, Node ${process.version}`;
   const [begin, end] = [`<!-- scale ${engine} -->`, `<!-- end of scale ${engine} -->`];
   const text = readFileSync(docs, 'utf8');
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`docs/scaling.md has no place for ${begin}`);
+  const before = text.slice(from, to).split('\n');
+  const lines = Object.values(works)
+    .flat()
+    .flatMap(({ name }) => [...told, ...before].find((line) => line.startsWith(`| ${name} |`)) ?? []);
+  const table = [row(heads), row(heads.map(() => '---')), ...lines].join('\n');
   const made = `${begin}\n${table}\n\nOn disk: ${weights}. Measured on ${machine}.\n`;
   writeFileSync(docs, text.slice(0, from) + made + text.slice(to));
 }

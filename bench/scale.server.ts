@@ -63,7 +63,8 @@ if (surface === 'gateway') {
       await credits.reserve({ id, reason: 'upload', signer, signerType: 'solana', amount: winc(7n) });
       await credits.settle('upload', id);
     };
-    const server = createServer((_request, response) => {
+    // Connections wait for their turn longer than a server would have them.
+    const server = createServer({ requestTimeout: 0, headersTimeout: 0 }, (_request, response) => {
       spend().then(
         () => response.end('{}'),
         (error: unknown) => {
