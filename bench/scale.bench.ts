@@ -236,6 +236,8 @@ async function prepareCases(
       like?.databaseUrl === undefined ? '' : ` TEMPLATE ${new URL(like.databaseUrl).pathname.slice(1)}`;
     await ask(server, `CREATE DATABASE scale_${name}${template}`);
     databaseUrl.pathname = `/scale_${name}`;
+    // All servers are up at the same time, and PostgreSQL takes a hundred connections.
+    databaseUrl.searchParams.set('pool_size', '4');
     return { dataDir, databaseUrl: databaseUrl.href };
   };
   const bySize: Case[] = [];
