@@ -39,7 +39,7 @@ const hour = 60 * minute;
 const settleMs = 8 * hour;
 
 const calmMs = 20 * minute;
-const longestQuietMs = 12 * hour;
+const longestQuietMs = 8 * hour;
 /** Nothing runs then; it makes the simulated years. */
 const longestNightMs = 300 * hour;
 
@@ -118,7 +118,7 @@ class Simulation {
     await this.#world.run(calmMs);
     this.#isCalm = false;
     this.#troubles.begin();
-    await this.#world.run(skewed(this.#random, hour, 5 * hour));
+    await this.#world.run(skewed(this.#random, hour / 2, 4 * hour));
   }
 
   async #evening(): Promise<void> {
@@ -127,7 +127,7 @@ class Simulation {
     this.#world.tell('WORLD', 'an evening without faults begins');
     await this.#settle();
     // What others do afterwards, such as nodes that hear of each other.
-    await this.#world.run(hour);
+    await this.#world.run(hour / 2);
     await this.#inspect();
   }
 
