@@ -182,7 +182,7 @@ class Simulation {
   }
 
   #watch(): void {
-    this.#world.schedule(minute, () => {
+    this.#world.schedule(this.#world.isNight ? 20 * minute : minute, () => {
       this.#watch();
       if (this.#world.isNight) return;
       for (const scenario of this.#scenarios) scenario.watch?.();

@@ -171,10 +171,12 @@ export class World {
   }
 }
 
+const fileRequests = /^(?:FSReq|CloseReq$)/;
+
 /** Work that the machine itself still does for us, such as reading a file: no simulated time passes for it. */
 function isMachineBusy(): boolean {
   if (!activity.hasAskedForFiles && !activity.hasOpenFiles) return false;
-  for (const name of process.getActiveResourcesInfo()) if (name.startsWith('FSReq')) return true;
+  for (const name of process.getActiveResourcesInfo()) if (fileRequests.test(name)) return true;
   activity.hasAskedForFiles = false;
   return false;
 }
