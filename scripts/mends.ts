@@ -57,7 +57,16 @@ function argumentsOf(check: Check): string[] {
     const { from, minutes, only, faults } = check.simulation;
     const first = from === undefined ? [] : ['--from', String(from)];
     const which = ['--only', only, ...first, ...(faults === undefined ? [] : ['--faults', faults])];
-    return ['scripts/simulate.ts', '--seeds', '100000', '--minutes', String(minutes), ...which];
+    return [
+      'scripts/simulate.ts',
+      '--seeds',
+      '100000',
+      '--jobs',
+      '2',
+      '--minutes',
+      String(minutes),
+      ...which,
+    ];
   }
   const { seed, requests, options = [] } = check.strangers;
   return ['scripts/strangers.ts', '--seed', String(seed), '--requests', String(requests), ...options];

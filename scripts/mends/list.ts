@@ -1918,6 +1918,17 @@ export const mends: readonly Mend[] = [
     fails: simulation('uploads'),
   },
   {
+    what: 'the simulated world: an item that comes while another is announced is told to the gateway seconds late',
+    undo: [
+      {
+        file: 'src/kernel/background/wakeable-task.ts',
+        find: 'if (!this.#stopped && !isPausing) this.#due(delayMs);',
+        put: 'if (!this.#stopped && !isPausing && this.#running === undefined) this.#due(delayMs);',
+      },
+    ],
+    fails: simulation('uploads'),
+  },
+  {
     what: 'the simulated world: a name transaction that a node behind the others does not show is paid back',
     undo: [
       {

@@ -85,8 +85,6 @@ export interface Gateway extends SurfaceParts {
 
 /** Beside those of followers of events. */
 const usualConnections = 16_384;
-/** How often another process's imports are noticed. */
-const refreshIntervalMs = 1_000;
 
 export interface GatewaySurface extends Surface {
   /** For a surface of this process that obeys what is blocked here; undefined until the gateway was started. */
@@ -249,7 +247,7 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     apex: contentPart.apex,
   });
   const parts: readonly Part[] = [
-    createIndexPart(index, log),
+    createIndexPart(index, log, config.EVENTS_POLL_MS),
     {
       name: 'nodes',
       start: () => nodes.start(),
@@ -337,12 +335,12 @@ const createOneChainPart = (index: SqlGatewayIndex, nodes: NodePool, log: Logger
   },
 });
 
-/** The database, and what this process remembers of it. */
-function createIndexPart(index: SqlGatewayIndex, log: Logger): Part {
+/** The database, and what this process remembers of it; `everyMs`: what other processes imported is noticed. */
+function createIndexPart(index: SqlGatewayIndex, log: Logger, everyMs: number): Part {
   const refresh = () => index.refresh();
   return {
     name: 'index',
-    jobs: [createJob({ name: 'refresh the index', everyMs: refreshIntervalMs, log, run: refresh })],
+    jobs: [createJob({ name: 'refresh the index', everyMs, log, run: refresh })],
     start: refresh,
     stop: () => index.sql.close(),
   };

@@ -127,10 +127,16 @@ export class ArweaveNetwork {
     });
   }
 
+  /** In a night there are few blocks: whoever comes back reads them all. */
+  #sleeps(): boolean {
+    return this.#world.isNight && this.#random.below(30) > 0;
+  }
+
   #mineLater(): void {
     const wait = -Math.log(1 - this.#random.fraction()) * blockMs;
     this.#world.schedule(Math.min(wait, 10 * blockMs), () => {
       this.#mineLater();
+      if (this.#sleeps()) return;
       const able = this.nodes.filter((node) => node.isUp);
       if (able.length > 0) this.#mine(this.#random.pick(able));
     });
@@ -140,6 +146,7 @@ export class ArweaveNetwork {
   #syncLater(): void {
     this.#world.schedule(syncMs * (0.5 + this.#random.fraction()), () => {
       this.#syncLater();
+      if (this.#sleeps()) return;
       for (const node of this.nodes) {
         for (const other of this.nodes) {
           if (node === other || node.isAlone || other.isAlone || !node.isUp || !other.isUp) continue;

@@ -6,7 +6,7 @@
  * Transactions run one after the other, as SQLite runs them. As a PostgreSQL it may also run a transaction's work again, go
  * away and come back, and lose the answer to a commit.
  */
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { statementsFor } from '../../src/storage/sql/migrations.ts';
 import {
   DatabaseUnavailable,
@@ -38,6 +38,47 @@ const fair: DatabaseWeather = { down: false, slowest: 3, repeatWork: 0, loseComm
 /** Who waits longer for others, and who does nothing in a transaction for longer, is thrown out. */
 const timeoutMs = 30_000;
 
+/** What a database is when it was migrated, by the names of its migrations: to migrate takes as long as a simulated hour. */
+const migrated = new Map<string, DatabaseContents>();
+
+interface DatabaseContents {
+  readonly tables: string;
+  readonly rows: readonly { readonly insert: string; readonly values: SQLInputValue[] }[];
+  /** Indexes, and triggers, which rows of the beginning do not pull. */
+  readonly rest: string;
+}
+
+function contentsOf(engine: DatabaseSync): DatabaseContents {
+  const parts = engine
+    .prepare("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+    .all()
+    .map(({ type, name, sql }) => ({ type, name: String(name), sql: String(sql) }));
+  const tables = parts.filter(({ type }) => type === 'table');
+  const written = (some: typeof parts) => some.map(({ sql }) => `${sql};`).join('\n');
+  return {
+    tables: written(tables),
+    rest: written(parts.filter(({ type }) => type !== 'table')),
+    rows: tables.flatMap(({ name }) =>
+      engine
+        .prepare(`SELECT * FROM "${name}"`)
+        .all()
+        .map((row) => {
+          const columns = Object.keys(row);
+          const places = columns.map(() => '?').join(', ');
+          const insert = `INSERT INTO "${name}" ("${columns.join('", "')}") VALUES (${places})`;
+          return { insert, values: Object.values(row) };
+        }),
+    ),
+  };
+}
+
+function fill(engine: DatabaseSync, { tables, rows, rest }: DatabaseContents): void {
+  engine.exec('PRAGMA foreign_keys = OFF');
+  engine.exec(tables);
+  for (const { insert, values } of rows) engine.prepare(insert).run(...values);
+  engine.exec(rest);
+}
+
 interface Turn {
   readonly life: Life;
   /** Let in, or turned away. */
@@ -65,8 +106,15 @@ export class SimulatedDatabase {
     this.#engine.function('unixepoch', { varargs: true, deterministic: false }, (...given) =>
       given.length > 0 && given[0] === 'subsec' ? this.#now() / 1_000 : Math.floor(this.#now() / 1_000),
     );
+    const kind = migrations.map(({ id }) => id).join(' ');
+    const known = migrated.get(kind);
+    if (known === undefined) {
+      this.#engine.exec('PRAGMA foreign_keys = ON');
+      for (const migration of migrations) this.#engine.exec(statementsFor('sqlite', migration));
+      migrated.set(kind, contentsOf(this.#engine));
+    } else fill(this.#engine, known);
     this.#engine.exec('PRAGMA foreign_keys = ON');
-    for (const migration of migrations) this.#engine.exec(statementsFor('sqlite', migration));
+    world.atEnd(() => this.#engine.close());
   }
 
   #now(): number {

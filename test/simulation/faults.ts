@@ -276,11 +276,16 @@ export function networkFaults(
   ];
 }
 
-/** Draws faults while there is day. A seed has some kinds of them only, so that none hides another in every run. */
+/**
+ * Draws faults while there is day. A seed has some kinds of them only, and some of those more often than others: all kinds
+ * at once hide each other, and few of them meet as they must to do harm.
+ */
 export class Troubles {
   readonly #world: World;
   readonly #random: SeededRandom;
   readonly #faults: readonly Fault[];
+  /** How often each is drawn, beside the others. */
+  readonly #weights: readonly number[];
   readonly #ends = new Set<() => void>();
   readonly #pause: number;
   #isOn = false;
@@ -289,9 +294,10 @@ export class Troubles {
   constructor(world: World, faults: readonly Fault[], only: readonly string[] | undefined) {
     this.#world = world;
     this.#random = world.random('faults');
-    const share = 0.15 + 0.7 * this.#random.fraction();
-    this.#faults = faults.filter(({ name }) => only?.includes(name) ?? this.#random.fraction() < share);
-    this.#pause = skewed(this.#random, 3 * minute, 30 * minute);
+    const kinds = new Set(only ?? drawnKinds(this.#random, [...new Set(faults.map(({ name }) => name))]));
+    this.#faults = faults.filter(({ name }) => kinds.has(name));
+    this.#weights = this.#faults.map(() => 0.2 + this.#random.fraction() ** 2);
+    this.#pause = skewed(this.#random, 2 * minute, 25 * minute);
   }
 
   get names(): readonly string[] {
@@ -317,11 +323,18 @@ export class Troubles {
     });
   }
 
+  #drawn(): Fault | undefined {
+    let left = this.#random.fraction() * this.#weights.reduce((sum, weight) => sum + weight, 0);
+    return this.#faults.find((_, index) => {
+      left -= this.#weights[index] ?? 0;
+      return left < 0;
+    });
+  }
+
   #one(): void {
-    if (this.#faults.length === 0) return;
-    const fault = this.#random.pick(this.#faults);
-    const trouble = fault.begin(this.#random);
-    if (trouble === undefined) return;
+    const fault = this.#drawn();
+    const trouble = fault?.begin(this.#random);
+    if (fault === undefined || trouble === undefined) return;
     this.#world.tell('FAULT', trouble.what);
     const { end } = trouble;
     if (end === undefined) return;
@@ -336,4 +349,11 @@ export class Troubles {
     this.#ends.add(over);
     this.#world.schedule(skewed(this.#random, second, fault.longest), over);
   }
+}
+
+/** A few kinds in half of the seeds, a share of all in the others. */
+function drawnKinds(random: SeededRandom, kinds: readonly string[]): readonly string[] {
+  if (random.below(2) === 0) return Array.from({ length: random.between(1, 6) }, () => random.pick(kinds));
+  const share = 0.2 + 0.6 * random.fraction();
+  return kinds.filter(() => random.fraction() < share);
 }

@@ -29,7 +29,17 @@ const load = createRequire(import.meta.url);
 /** The real ones, for the world itself. */
 export const real = {
   setImmediate: globalThis.setImmediate,
-  now: performance.now.bind(performance),
+  nextTick: process.nextTick.bind(process),
+};
+
+/** What the machine does that the world must know of. */
+export const activity = {
+  /** Callbacks that were ever put off to the next tick. */
+  ticks: 0,
+  /** A file may have been asked for since nobody waited for one. */
+  hasAskedForFiles: false,
+  /** A file was opened that may be read at any time. */
+  hasOpenFiles: false,
 };
 
 const RealDate = Date;
@@ -167,13 +177,10 @@ function pause(
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return void reject(aborted(signal));
-    const inContext = AsyncLocalStorage.snapshot();
-    const cancel = machine.after(milliseconds, () =>
-      inContext(() => {
-        signal?.removeEventListener('abort', stop);
-        resolve(value);
-      }),
-    );
+    const cancel = machine.after(milliseconds, () => {
+      signal?.removeEventListener('abort', stop);
+      resolve(value);
+    });
     const stop = () => {
       cancel();
       reject(aborted(signal));
@@ -198,30 +205,47 @@ function fillRandom(machine: Machine, bytes: Uint8Array): void {
 }
 
 /**
- * The modulus of an RSA key. In a simulated world its signatures are a keyed hash of the message: real ones take as long as
- * ten thousand events, and have chance in them.
+ * In a simulated world the signatures of RSA and Ed25519 keys are a hash of the public key and the message: real ones take
+ * as long as hundreds or thousands of events, and those of RSA have chance in them.
  */
-const moduli = new WeakMap<KeyObject, string | null>();
-
-function modulusOf(given: unknown): string | undefined {
-  const key: unknown = given instanceof crypto.KeyObject ? given : Reflect.get(Object(given), 'key');
-  if (!(key instanceof crypto.KeyObject)) return undefined;
-  let modulus = moduli.get(key);
-  if (modulus === undefined) {
-    const isRsa = key.asymmetricKeyType === 'rsa';
-    const open = key.type === 'private' ? crypto.createPublicKey(key) : key;
-    modulus = isRsa ? (open.export({ format: 'jwk' }).n ?? null) : null;
-    moduli.set(key, modulus);
-  }
-  return modulus ?? undefined;
+interface SimulatedKey {
+  /** The modulus, or the point, in base64url. */
+  readonly open: string;
+  readonly signatureBytes: number;
 }
 
-function simulatedSignature(modulus: string, message: Uint8Array): Buffer {
-  const length = Buffer.from(modulus, 'base64url').length;
-  const first = crypto.createHmac('sha512', modulus).update(message).digest();
+const simulatedKeys = new WeakMap<KeyObject, SimulatedKey | null>();
+
+function simulatedKeyOf(given: unknown): SimulatedKey | undefined {
+  const key: unknown = given instanceof crypto.KeyObject ? given : Reflect.get(Object(given), 'key');
+  if (!(key instanceof crypto.KeyObject)) return undefined;
+  let known = simulatedKeys.get(key);
+  if (known === undefined) {
+    known = readKey(key);
+    simulatedKeys.set(key, known);
+  }
+  return known ?? undefined;
+}
+
+function readKey(key: KeyObject): SimulatedKey | null {
+  const kind = key.asymmetricKeyType;
+  if (kind !== 'rsa' && kind !== 'ed25519') return null;
+  const { n, x } = (key.type === 'private' ? crypto.createPublicKey(key) : key).export({ format: 'jwk' });
+  if (kind === 'ed25519') return x === undefined ? null : { open: x, signatureBytes: 64 };
+  return n === undefined ? null : { open: n, signatureBytes: Math.floor((n.length * 3) / 4) };
+}
+
+function simulatedSignature({ open, signatureBytes }: SimulatedKey, message: Uint8Array): Buffer {
+  const first = crypto.createHmac('sha512', open).update(message).digest();
+  if (signatureBytes === 64) {
+    // The second half of such a signature is a number below 2^252 and a little more.
+    first[63] = (first[63] ?? 0) & 0x0f;
+    return first;
+  }
   const parts = [first];
-  while (parts.length * 64 < length) parts.push(crypto.hash('sha512', parts.at(-1) ?? first, 'buffer'));
-  return Buffer.concat(parts, length);
+  while (parts.length * 64 < signatureBytes)
+    parts.push(crypto.hash('sha512', parts.at(-1) ?? first, 'buffer'));
+  return Buffer.concat(parts, signatureBytes);
 }
 
 /** Signing takes a thread's time; a verification is over at once. */
@@ -272,28 +296,28 @@ function replaceCrypto(): void {
     },
     sign(...given: unknown[]) {
       const machine = machines.getStore();
-      const modulus = machine && modulusOf(given[2]);
+      const key = machine && simulatedKeyOf(given[2]);
       const done = given[3];
-      if (machine === undefined || (modulus === undefined && typeof done !== 'function'))
+      if (machine === undefined || (key === undefined && typeof done !== 'function'))
         return Reflect.apply(sign, crypto, given);
       const message = given[1];
       const signature =
-        modulus !== undefined && message instanceof Uint8Array
-          ? simulatedSignature(modulus, message)
+        key !== undefined && message instanceof Uint8Array
+          ? simulatedSignature(key, message)
           : Reflect.apply(sign, crypto, given.slice(0, 3));
       if (typeof done !== 'function') return signature;
       return later(machine, signingMs, () => done(null, signature));
     },
     verify(...given: unknown[]) {
       const machine = machines.getStore();
-      const modulus = machine && modulusOf(given[2]);
+      const key = machine && simulatedKeyOf(given[2]);
       const done = given[4];
-      if (machine === undefined || (modulus === undefined && typeof done !== 'function'))
+      if (machine === undefined || (key === undefined && typeof done !== 'function'))
         return Reflect.apply(verify, crypto, given);
       const [, message, , signature] = given;
       const isGood =
-        modulus !== undefined && message instanceof Uint8Array && signature instanceof Uint8Array
-          ? simulatedSignature(modulus, message).equals(signature)
+        key !== undefined && message instanceof Uint8Array && signature instanceof Uint8Array
+          ? simulatedSignature(key, message).equals(signature)
           : Reflect.apply(verify, crypto, given.slice(0, 4));
       if (typeof done !== 'function') return isGood;
       return later(machine, verifyingMs, () => done(null, isGood));
@@ -317,8 +341,7 @@ function replaceCrypto(): void {
 }
 
 function later(machine: Machine, milliseconds: number, run: () => void): void {
-  const inContext = AsyncLocalStorage.snapshot();
-  machine.after(milliseconds, () => inContext(run));
+  machine.after(milliseconds, run);
 }
 
 function replaceTimers(): void {
@@ -383,7 +406,31 @@ function replaceTime(): void {
   };
 }
 
+/** Counts ticks, and notes when files are asked for: the world goes on when the machine has nothing left to do. */
+function watchMachine(): void {
+  const { nextTick } = process;
+  const countedTick = (...given: unknown[]): void => {
+    activity.ticks += 1;
+    Reflect.apply(nextTick, process, given);
+  };
+  Object.assign(process, { nextTick: countedTick });
+  for (const files of [load('node:fs'), load('node:fs/promises')]) {
+    for (const [name, call] of Object.entries(files)) {
+      if (typeof call !== 'function' || name.endsWith('Sync') || !/^[a-z]/.test(name)) continue;
+      const isOpening = name.startsWith('open');
+      const noted = function (this: unknown, ...given: unknown[]): unknown {
+        activity.hasAskedForFiles = true;
+        if (isOpening) activity.hasOpenFiles = true;
+        return Reflect.apply(call, this, given);
+      };
+      Object.defineProperties(noted, Object.getOwnPropertyDescriptors(call));
+      files[name] = noted;
+    }
+  }
+}
+
 replaceTimers();
 replaceTime();
+watchMachine();
 replaceCrypto();
 syncBuiltinESMExports();

@@ -3,6 +3,7 @@
  * death. Whatever a life waits for happens in that life or never.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { messageOf } from '../../src/kernel/errors.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { type Machine, machines } from './machine.ts';
@@ -18,11 +19,14 @@ export class Life implements Machine, Owner {
   readonly endings = new Set<() => void>();
   isAlive = true;
   readonly #random: SeededRandom;
+  /** Runs code in this life, as the context of all that follows from it. */
+  readonly #enter: (run: () => void) => void;
 
   constructor(process: SimulatedProcess, number: number) {
     this.process = process;
     this.world = process.world;
     this.#random = this.world.random(`${process.name} life ${number}`);
+    this.#enter = machines.run(this, () => AsyncLocalStorage.snapshot());
   }
 
   get heldUntil(): number {
@@ -43,12 +47,15 @@ export class Life implements Machine, Owner {
 
   after(milliseconds: number, run: () => void): () => void {
     if (!this.isAlive) return () => {};
-    return this.world.schedule(milliseconds, () => machines.run(this, run), this);
+    return this.world.schedule(milliseconds, () => this.#enter(run), this);
   }
 
   /** Resolves in this life after so long, or never. */
   wait(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => this.after(milliseconds, resolve));
+    return new Promise((resolve) => {
+      // Who waits goes on in its own context.
+      if (this.isAlive) this.world.schedule(milliseconds, resolve, this);
+    });
   }
 }
 

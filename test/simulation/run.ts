@@ -1,6 +1,7 @@
 /**
  * A run of the simulated world: days on which clients are at work and things go wrong, evenings without faults in which all
- * that was promised must come true, and nights in which nothing runs. One run is told by its seed.
+ * that was promised must come true, quiet hours in which it must stay so, and nights in which nothing runs. One run is told
+ * by its seed.
  */
 import './machine.ts';
 import { ArweaveNetwork } from './arweave.ts';
@@ -38,6 +39,9 @@ const hour = 60 * minute;
 const settleMs = 8 * hour;
 
 const calmMs = 20 * minute;
+const longestQuietMs = 8 * hour;
+/** Nothing runs then; it makes the simulated years. */
+const longestNightMs = 300 * hour;
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const world = new World(options.seed);
@@ -47,6 +51,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   } catch (error) {
     if (error instanceof Broken) broken = error.message;
     else broken = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  } finally {
+    world.end();
   }
   const { seed, events, story, time } = world;
   return { seed, hours: time / hour, events, broken, story };
@@ -59,6 +65,7 @@ class Simulation {
   readonly #random;
   #isDay = false;
   #isCalm = false;
+  #isSettling = false;
   #hasSettled = false;
 
   constructor(world: World, { only, faults }: SimulationOptions) {
@@ -97,6 +104,7 @@ class Simulation {
     while (this.#world.time < milliseconds) {
       await this.#day();
       await this.#evening();
+      await this.#quietHours();
       await this.#night();
     }
   }
@@ -110,23 +118,37 @@ class Simulation {
     await this.#world.run(calmMs);
     this.#isCalm = false;
     this.#troubles.begin();
-    await this.#world.run(skewed(this.#random, hour, 5 * hour));
+    await this.#world.run(skewed(this.#random, hour / 2, 4 * hour));
   }
 
   async #evening(): Promise<void> {
     this.#isDay = false;
     this.#troubles.end();
     this.#world.tell('WORLD', 'an evening without faults begins');
+    await this.#settle();
+    // What others do afterwards, such as nodes that hear of each other.
+    await this.#world.run(hour / 2);
+    await this.#inspect();
+  }
+
+  /** Servers run, and nobody asks them for anything: what was promised stays true. */
+  async #quietHours(): Promise<void> {
+    this.#world.tell('WORLD', 'quiet hours begin');
+    await this.#world.run(skewed(this.#random, 0, longestQuietMs));
+    await this.#settle();
+    await this.#inspect();
+  }
+
+  async #settle(): Promise<void> {
     this.#hasSettled = false;
+    this.#isSettling = true;
     await this.#world.run(settleMs, () => this.#hasSettled);
+    this.#isSettling = false;
     const open = this.#scenarios.flatMap((scenario) => scenario.open());
     if (open.length > 0)
       this.#world.broken(
         `not done after ${settleMs / hour} hours without faults: ${open.slice(0, 5).join(', ')}`,
       );
-    // What others do afterwards, such as nodes that hear of each other.
-    await this.#world.run(hour);
-    await this.#inspect();
   }
 
   async #inspect(): Promise<void> {
@@ -145,7 +167,9 @@ class Simulation {
   async #night(): Promise<void> {
     this.#world.tell('WORLD', 'a night begins');
     for (const { process } of this.#servers) process.kill();
-    await this.#world.run(skewed(this.#random, 0, 300 * hour));
+    this.#world.isNight = true;
+    await this.#world.run(skewed(this.#random, 0, longestNightMs));
+    this.#world.isNight = false;
     this.#startServers();
   }
 
@@ -158,10 +182,12 @@ class Simulation {
   }
 
   #watch(): void {
-    this.#world.schedule(minute, () => {
+    this.#world.schedule(this.#world.isNight ? 20 * minute : minute, () => {
       this.#watch();
+      if (this.#world.isNight) return;
       for (const scenario of this.#scenarios) scenario.watch?.();
-      this.#hasSettled = this.#scenarios.every((scenario) => scenario.open().length === 0);
+      if (this.#isSettling)
+        this.#hasSettled = this.#scenarios.every((scenario) => scenario.open().length === 0);
     });
   }
 }

@@ -1,8 +1,17 @@
 import './machine.ts';
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { open, readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { OutcomeUnknown } from '../../src/storage/sql/sql.ts';
+import { arweavePublicKey, signPss, verifyPss } from '../../src/wallets/arweave/rsa.ts';
+import {
+  ed25519PublicKey,
+  ed25519RawPublicKey,
+  signEd25519,
+  verifyEd25519,
+} from '../../src/wallets/solana/ed25519.ts';
+import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
 import { SimulatedDatabase } from './database.ts';
 import { simulate } from './run.ts';
 import { keptSeeds } from './seeds.ts';
@@ -47,6 +56,58 @@ describe('a simulated world', () => {
     assert.equal(drawn[0], drawn[1]);
     assert.notEqual(drawn[0], drawn[2]);
     assert.ok(Math.abs(Date.now() - before) < 60_000, 'the machine has its own time');
+  });
+
+  it('goes on to the next event when no code is left that can run, and no file is read', async () => {
+    const world = new World(1);
+    const told: string[] = [];
+    world.process('a').start(async (life) => {
+      life.after(10, () => {
+        let left = 50;
+        const turn = (): void => {
+          left -= 1;
+          if (left === 0) told.push('ticks');
+          else if (left % 2 === 0) process.nextTick(turn);
+          else void Promise.resolve().then(turn);
+        };
+        turn();
+      });
+      life.after(10, () => told.push('after ticks'));
+      life.after(20, async () => {
+        await readFile(import.meta.filename);
+        const handle = await open(import.meta.filename);
+        await handle.stat();
+        await handle.close();
+        told.push('file');
+      });
+      life.after(20, () => told.push('after the file'));
+    });
+    await world.run(1_000);
+    assert.deepEqual(told, ['ticks', 'after ticks', 'file', 'after the file']);
+  });
+
+  it('has signatures that hold for one key and one message', async () => {
+    const world = new World(1);
+    const held: boolean[] = [];
+    world.process('a').start(async () => {
+      const key = ed25519TestKey('a');
+      const signature = signEd25519(key, Buffer.from('one'));
+      for (const [name, message] of [
+        ['a', 'one'],
+        ['a', 'two'],
+        ['b', 'one'],
+      ] as const) {
+        const open = ed25519PublicKey(ed25519RawPublicKey(ed25519TestKey(name)));
+        held.push(open !== undefined && verifyEd25519(open, Buffer.from(message), signature));
+      }
+      const signed = await signPss(testArweaveKey.privateKey, Buffer.from('one'));
+      for (const message of ['one', 'two']) {
+        const open = arweavePublicKey(testArweaveKey.modulus);
+        held.push(open !== undefined && verifyPss(open, Buffer.from(message), signed));
+      }
+    });
+    await world.run(1_000);
+    assert.deepEqual(held, [true, false, false, true, false]);
   });
 
   it('kills a process at any await, and holds one', async () => {

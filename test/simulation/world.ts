@@ -6,10 +6,12 @@
 
 import { createHash } from 'node:crypto';
 import { type SeededRandom, seededRandom } from '../support/seeded-random.ts';
-import { machines, real } from './machine.ts';
+import { activity, machines, real } from './machine.ts';
 import { SimulatedProcess } from './process.ts';
 import { Story } from './story.ts';
 
+/** Events between two turns of the machine's own loop. */
+const turnEvery = 256;
 /** Unix milliseconds at which every world begins. */
 const beginning = Date.UTC(2027, 0, 1);
 
@@ -39,10 +41,11 @@ export class World {
   readonly processes = new Map<string, SimulatedProcess>();
   /** Milliseconds since the beginning. */
   time = 0;
+  /** No server runs; the outside goes on slowly, because nobody looks. */
+  isNight = false;
   /** Events that happened. */
   events = 0;
-  /** Looked at after every so many events. */
-  readonly checks: (() => void)[] = [];
+  readonly #endings: (() => void)[] = [];
   readonly #queue = new EventQueue();
   #order = 0;
   #failure: unknown;
@@ -96,6 +99,16 @@ export class World {
     this.#failure = error;
   }
 
+  /** Frees what the machine holds for this world. */
+  atEnd(free: () => void): void {
+    this.#endings.push(free);
+  }
+
+  /** It is not run any more. */
+  end(): void {
+    for (const free of this.#endings) free();
+  }
+
   /** Lets time pass until it is over, or so many milliseconds have passed. Throws what broke. */
   run(milliseconds: number, isOver: () => boolean = () => false): Promise<void> {
     const end = this.time + milliseconds;
@@ -109,14 +122,25 @@ export class World {
       if (this.#hasFailed) reject(this.#failure);
       else resolve();
     };
+    let ticks = activity.ticks;
     const step = () => {
       if (isMachineBusy()) return void real.setImmediate(step);
       if (this.#hasFailed || isOver()) return stop();
+      ticks = activity.ticks;
       if (!this.#next(end)) {
         this.time = Math.max(this.time, end);
         return stop();
       }
-      real.setImmediate(step);
+      // Now and then the machine has its turn: signals, messages of a parent, promises that nobody handles.
+      if (this.events % turnEvery === 0) real.setImmediate(step);
+      else queueMicrotask(settle);
+    };
+    // A tick runs when no microtask is left. If none was put off since the last look, nothing else waits either.
+    const settle = () => real.nextTick(look);
+    const look = () => {
+      if (activity.ticks === ticks) return step();
+      ticks = activity.ticks;
+      queueMicrotask(settle);
     };
     machines.exit(() => real.setImmediate(step));
     return promise;
@@ -139,7 +163,6 @@ export class World {
       this.events += 1;
       try {
         run();
-        if (this.events % 64 === 0) for (const check of this.checks) check();
       } catch (error) {
         this.fail(error);
       }
@@ -148,9 +171,13 @@ export class World {
   }
 }
 
+const fileRequests = /^(?:FSReq|CloseReq$)/;
+
 /** Work that the machine itself still does for us, such as reading a file: no simulated time passes for it. */
 function isMachineBusy(): boolean {
-  for (const name of process.getActiveResourcesInfo()) if (name.startsWith('FSReq')) return true;
+  if (!activity.hasAskedForFiles && !activity.hasOpenFiles) return false;
+  for (const name of process.getActiveResourcesInfo()) if (fileRequests.test(name)) return true;
+  activity.hasAskedForFiles = false;
   return false;
 }
 

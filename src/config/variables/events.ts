@@ -14,7 +14,8 @@ export const events = {
     min: 1_000,
   }),
   EVENTS_POLL_MS: milliseconds({
-    meaning: 'How often a process looks for events that other processes wrote',
+    meaning:
+      'How often a process looks for what others wrote: events, and of a gateway blocks and bundles to be read',
     default: 1_000,
     min: 100,
     max: 10_000,

@@ -68,7 +68,7 @@ export interface AdminPart extends Part {
 
 export function createAdminPart(deps: AdminDeps): AdminPart {
   const { config, index, nodes, log, queue, onDemand } = deps;
-  const requested = new RequestedTransactions({ index, onDemand, log });
+  const requested = new RequestedTransactions({ index, onDemand, log, pollMs: config.EVENTS_POLL_MS });
   const store = new BlockStore(index.sql);
   const { dropCopies, locateElsewhere, readPart } = deps;
   const admin = createAdmin({

@@ -14,11 +14,12 @@ export interface RequestedTransactionsOptions {
   readonly index: SqlGatewayIndex;
   readonly onDemand: Pick<OnDemandImport, 'queueTransaction'>;
   readonly log: Logger;
+  /** What other processes were asked for is noticed within this. */
+  readonly pollMs: number;
   readonly now?: () => number;
 }
 
 const perRound = 50;
-const pollMs = 1_000;
 const retryBackoff = { firstMs: 2_000, longestMs: 600_000 };
 const giveUpSeconds = 86_400;
 
@@ -34,11 +35,11 @@ export class RequestedTransactions {
       name: 'requested transactions',
       run: async () => {
         await this.#tryDue();
-        return pollMs;
+        return options.pollMs;
       },
       failed(error) {
         options.log.warn({ err: error }, 'requested transactions could not be read');
-        return pollMs;
+        return options.pollMs;
       },
     });
   }

@@ -60,6 +60,7 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
     log,
     filters: { unbundle: intake.unbundles, index: compileFilter(filters.index) },
     workers: config.ANS104_UNBUNDLE_WORKERS,
+    pollMs: config.EVENTS_POLL_MS,
     maxDepth: config.ANS104_MAX_NESTING,
     fetchTransaction: (id) => deps.onDemand.fetch(id),
     events: unbundling,

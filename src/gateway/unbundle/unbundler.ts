@@ -28,6 +28,8 @@ export interface UnbundlerOptions {
   readonly log: Logger;
   readonly filters: { readonly unbundle: Predicate; readonly index: Predicate };
   readonly workers: number;
+  /** What other processes queued is noticed within this. */
+  readonly pollMs: number;
   readonly maxDepth: number;
   readonly events: UnbundlerEvents;
   /** Makes the header of a transaction known that the index does not have; false when the chain has none. */
@@ -60,7 +62,6 @@ interface Place {
   readonly size: number;
 }
 
-const idleMs = 1_000;
 const holdEveryMs = 5_000;
 
 export class Unbundler {
@@ -115,7 +116,7 @@ export class Unbundler {
   }
 
   async #idle(): Promise<void> {
-    if (!this.#stopping.signal.aborted) await this.#options.queue.waitForWork(idleMs);
+    if (!this.#stopping.signal.aborted) await this.#options.queue.waitForWork(this.#options.pollMs);
   }
 
   async #take(claimed: Claimed, holder: string): Promise<void> {

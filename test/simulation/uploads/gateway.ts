@@ -79,5 +79,7 @@ function configOf(): Config {
     DATA_DIR: dataFolder(),
     WORKER_THREADS: '1',
     GATEWAY_POLL_INTERVAL_MS: '20000',
+    ANS104_UNBUNDLE_WORKERS: '1',
+    EVENTS_POLL_MS: '10000',
   });
 }

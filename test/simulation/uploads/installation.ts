@@ -47,10 +47,11 @@ export function createUploads(
   const ledger = new SimulatedDatabase(world, 'ledger', testMigrations);
   const blobs = new SimulatedBlobs(world);
   const wallet = testArweaveKey;
+  const pollMs = world.random('upload settings').pick(pollsMs);
   arweave.funds.set(wallet.address, 10n ** 15n);
   const processes = Array.from({ length: options.processes }, (_, index): UploadProcess => {
     const port = firstPort + index;
-    const config = configOf(port);
+    const config = configOf(port, pollMs);
     return {
       process: world.process(`upload-${index + 1}`),
       url: `http://127.0.0.1:${port}`,
@@ -85,14 +86,16 @@ const gatewayOf = (url: string | undefined) =>
     ? { publicUrl: 'http://gateway.test' }
     : { publicUrl: url, admin: { url, key: testAdminKey } };
 
-/** As an operator would run it, but less often: the chain makes a block in two minutes. */
-function configOf(port: number): Config {
+/** Of the bundler: mostly seldom, because the chain makes a block in two minutes. */
+const pollsMs = [20_000, 60_000, 60_000, 120_000];
+
+function configOf(port: number, pollMs: number): Config {
   return readConfig({
     UPLOAD_PORT: String(port),
     DATA_DIR: '/nowhere',
     FREE_UPLOAD_LIMIT: '0',
     WORKER_THREADS: '1',
-    BUNDLE_POLL_MS: '20000',
+    BUNDLE_POLL_MS: String(pollMs),
     BUNDLE_MAX_WAIT_MS: '300000',
     BUNDLE_CONFIRMATIONS: '10',
     UPLOAD_RETENTION_SECS: '86400',

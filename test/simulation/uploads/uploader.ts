@@ -37,6 +37,10 @@ const second = 1_000;
 const minute = 60 * second;
 /** Between two uploads, on average. */
 const pauseMs = 12 * minute;
+/** The same, where nothing is wrong and there is a gateway to be told of items at once. */
+const calmPauseMs = 2 * minute;
+/** Between two items that come in a row: as long as it takes to tell a gateway of one. */
+const rowMs = 80;
 const mostTries = 8;
 const toldMs = second;
 
@@ -56,19 +60,21 @@ export class Uploader {
   }
 
   readonly program = async (life: Life): Promise<void> => {
-    const { random, isDay } = this.#options;
+    const { random, isDay, isCalm, gatewayUrl } = this.#options;
     const http = new HttpClient({ timeoutMs: 60 * second, maxBytes: 4 * 1024 * 1024 });
     for (;;) {
-      await life.wait(-Math.log(1 - random.fraction()) * pauseMs);
+      const pause = isCalm() && gatewayUrl !== undefined ? calmPauseMs : pauseMs;
+      await life.wait(-Math.log(1 - random.fraction()) * pause);
       if (!isDay()) continue;
-      // Some come in bursts, one after the other or all at once.
+      // Some come in bursts: each after the answer to the one before, in a row, or all at once.
       const count = random.below(3) === 0 ? random.between(2, 6) : 1;
-      const isAtOnce = random.below(2) === 0;
+      const way = random.pick(['in turn', 'in a row', 'at once'] as const);
       const uploads: Promise<void>[] = [];
       for (let index = 0; index < count; index += 1) {
         const upload = this.#upload(life, http);
         uploads.push(upload);
-        if (!isAtOnce) await upload;
+        if (way === 'in turn') await upload;
+        if (way === 'in a row') await life.wait(rowMs * random.fraction());
       }
       await Promise.all(uploads);
     }
