@@ -98,12 +98,23 @@ export class SimulatedCards {
     return [
       ...some(
         'card quote',
-        `SELECT id FROM card_quotes WHERE refund_due = 1
-           OR (state IN ('opening', 'quoted') AND payable_until < ${now})`,
+        `SELECT id || ' (' || state || ')' AS id FROM card_quotes
+          WHERE state IN ('opening', 'quoted') AND payable_until < ${now}`,
       ),
+      ...ledger
+        .look<{ id: string }>('SELECT intent_id AS id FROM card_quotes WHERE refund_due = 1')
+        .filter(({ id }) => !this.#wasDisputed(id))
+        .map(({ id }) => `refund of ${id}`),
       ...payable.filter(({ id }) => this.isPaid(id)).map(({ id }) => `card payment ${id}`),
       ...some('card event', "SELECT id FROM card_events WHERE state = 'waiting'"),
     ];
+  }
+
+  /** The provider gives nothing back of a payment that was disputed, also after it was won: that is left to a person. */
+  #wasDisputed(intentId: string): boolean {
+    return this.database
+      .look<{ body: string }>("SELECT body FROM objects WHERE kind = 'dispute'")
+      .some(({ body }) => textOf(JSON.parse(body), 'payment_intent') === intentId);
   }
 
   /** Whether the provider has the money of a payment, now or before it went back. */
@@ -124,6 +135,8 @@ export interface ProviderPayment {
   readonly returns: ReadonlyMap<string, number>;
   /** A dispute has taken the money. */
   readonly isDisputed: boolean;
+  /** There was one, maybe won since: then the provider refuses to give the money back. */
+  readonly wasDisputed: boolean;
 }
 
 /** Of disputes that have taken no money, or given it back. */
@@ -166,6 +179,7 @@ export async function paymentsAt(cards: SqlReader): Promise<ProviderPayment[]> {
       amount: Number(memberOf(body, 'amount')),
       returns: returnsOf(id),
       refunded: Number(memberOf(charges.get(textOf(body, 'latest_charge') ?? ''), 'amount_refunded')),
+      wasDisputed: disputes.has(id),
       isDisputed: (disputes.get(id) ?? []).some((dispute) => !harmless.has(textOf(dispute, 'status') ?? '')),
     }));
 }

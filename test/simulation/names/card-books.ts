@@ -19,6 +19,7 @@ interface PaidRow {
   readonly name: string;
   readonly excess: string | null;
   readonly failed_reason: string | null;
+  readonly refund_due: number;
 }
 
 export interface CardNames {
@@ -37,7 +38,8 @@ export async function auditCardNames(
 ): Promise<string[]> {
   const wrong: string[] = [];
   const rows = await sql.all<PaidRow>(
-    `SELECT q.id, q.state, q.address, q.debtor, q.winc, p.status, p.name, p.excess_winc AS excess, p.failed_reason
+    `SELECT q.id, q.state, q.address, q.debtor, q.winc, p.status, p.name, p.excess_winc AS excess, p.failed_reason,
+            q.refund_due
        FROM card_quotes q LEFT JOIN arns_purchase p ON p.nonce = q.id WHERE q.purpose = 'arns'`,
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -45,7 +47,7 @@ export async function auditCardNames(
   const move = (account: string, amount: bigint) =>
     void expected.set(account, (expected.get(account) ?? 0n) + amount);
   const paid = new Set<string>();
-  for (const { id, quoteId, amount, refunded, isDisputed } of await paymentsAt(cards)) {
+  for (const { id, quoteId, amount, refunded, isDisputed, wasDisputed } of await paymentsAt(cards)) {
     const row = byId.get(quoteId);
     if (row === undefined) {
       wrong.push(`the card payment ${id} has no quote`);
@@ -58,7 +60,8 @@ export async function auditCardNames(
     if (row.status !== 'CONFIRMED') {
       if (row.status === null && row.state !== 'failed') wrong.push(`${what} is paid, and ${row.state}`);
       if (row.status === 'PENDING') wrong.push(`${what} is paid, and neither done nor given up`);
-      if (!isGone) wrong.push(`${what} was not delivered (${row.failed_reason}), and the card is charged`);
+      if (!isGone && !(wasDisputed && row.refund_due === 1))
+        wrong.push(`${what} was not delivered (${row.failed_reason}), and the card is charged`);
       if (times > 0) wrong.push(`${what} was given up, and the registry is paid for it`);
       continue;
     }

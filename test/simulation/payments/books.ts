@@ -63,6 +63,7 @@ interface QuoteRow {
   readonly winc: string;
   readonly returned: string;
   readonly receipt_id: string | null;
+  readonly refund_due: number;
 }
 
 interface GiftRow {
@@ -88,7 +89,7 @@ async function auditCards(
   wrong: Wrong,
 ): Promise<void> {
   const quotes = await sql.all<QuoteRow>(
-    "SELECT id, state, address, address_type, winc, returned, receipt_id FROM card_quotes WHERE purpose = 'top-up'",
+    "SELECT id, state, address, address_type, winc, returned, receipt_id, refund_due FROM card_quotes WHERE purpose = 'top-up'",
   );
   const quoteOf = new Map(quotes.map((quote) => [quote.id, quote]));
   const booked = Map.groupBy(
@@ -102,7 +103,7 @@ async function auditCards(
       gift,
     ]),
   );
-  for (const { id, quoteId, amount, refunded, returns, isDisputed } of await paymentsAt(cards)) {
+  for (const { id, quoteId, amount, refunded, returns, isDisputed, wasDisputed } of await paymentsAt(cards)) {
     const quote = quoteOf.get(quoteId);
     if (quote === undefined) {
       wrong(`the card payment ${id} has no quote`);
@@ -113,7 +114,8 @@ async function auditCards(
     const total = BigInt(quote.winc);
     const isGone = isDisputed || refunded >= amount;
     if (quote.state === 'failed') {
-      if (!isGone) wrong(`the card payment ${id} bought nothing, and is kept`);
+      if (!isGone && !(wasDisputed && quote.refund_due === 1))
+        wrong(`the card payment ${id} bought nothing, and is kept`);
       if (sum !== 0n) wrong(`the card payment ${id} failed, and ${sum} winc stand for it`);
       continue;
     }
