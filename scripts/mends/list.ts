@@ -2041,4 +2041,69 @@ export const mends: readonly Mend[] = [
     ],
     fails: simulation('payments'),
   },
+  {
+    what: 'the simulated world: somebody else owes what a card took back for a name',
+    undo: [
+      {
+        file: 'src/names/cards/reversals.ts',
+        find: 'export const debtorOf = ({ debtor }: CardQuote): Debtor => debtor ?? LOSS_ACCOUNT;',
+        put: 'export const debtorOf = ({ debtor, address, addressType }: CardQuote): Debtor =>\n  debtor ?? { address, addressType };',
+      },
+    ],
+    fails: simulation('names'),
+  },
+  {
+    what: 'the simulated world: several purchases at once for a wallet without a list are refused for nothing',
+    undo: [
+      {
+        file: 'src/names/actions/perform.ts',
+        find: 'const mostPlans = 4;',
+        put: 'const mostPlans = 1;',
+      },
+      {
+        file: 'src/names/actions/sign.ts',
+        find: "if (mayRenew && time === 'first' && isMadeMeanwhile(delivery.err)) return 'void';",
+        put: '',
+      },
+    ],
+    fails: simulation('names'),
+  },
+  {
+    what: 'the simulated world: card payments that a restore has lost are swallowed without a word',
+    undo: [
+      {
+        file: 'src/payments/card/worker.ts',
+        find: "endEvents(tx, [event], isOurs ? 'open' : 'ignored'));\n    if (!isOurs) return;\n",
+        put: "endEvents(tx, [event], 'ignored'));\n    if (Date.now() > 0) return;\n",
+      },
+    ],
+    fails: simulation('restores'),
+  },
+  {
+    what: 'the simulated world: card payments that a restore has lost are not credited by what stands beside them',
+    undo: [
+      {
+        file: 'src/payments/card/unknown-payments.ts',
+        find: '          yield recordOf(options, payment);\n',
+        put: '',
+      },
+    ],
+    fails: simulation('restores'),
+  },
+  {
+    what: 'what the card provider told while nobody heard it is left out by a clock that was ahead',
+    undo: [
+      {
+        file: 'src/payments/card/worker.ts',
+        find: '    const read = newest;\n',
+        put: '    const read: number = Math.floor(now() / 1000);\n',
+      },
+      {
+        file: 'src/payments/card/worker.ts',
+        find: 'const isKnown = cursor !== undefined && cursor <= seconds + cursorOverlapSeconds;',
+        put: 'const isKnown = cursor !== undefined;',
+      },
+    ],
+    fails: { unit: 'src/payment/card/chaos.test.ts' },
+  },
 ];

@@ -345,3 +345,19 @@ test('a program that refuses is a 400 with its words, and the credits come back'
   assert.ok(spent < held);
   await assertSettled();
 });
+
+test('says that names cannot be sold while the key that pays for them has nothing', async () => {
+  await bench.names.reconcile();
+  assert.deepEqual(await bench.names.problems(), []);
+  const { accounts } = bench.ledger.local.ledger;
+  const { address } = bench.service;
+  const account = accounts.get(address);
+  accounts.apply(new Map([[address, { ...account, lamports: 1_000n }]]));
+  await bench.names.reconcile();
+  const [problem, ...others] = await bench.names.problems();
+  assert.match(problem ?? '', /^Names cannot be sold: .* has 1000 lamports, one name may take [0-9]+\.$/);
+  assert.deepEqual(others, []);
+  accounts.apply(new Map([[address, account]]));
+  await bench.names.reconcile();
+  assert.deepEqual(await bench.names.problems(), []);
+});

@@ -251,3 +251,53 @@ test('decides nothing while the chain is away, and neither repeats nor loses an 
   assert.equal(await bench.balance(payer), held - price);
   await assertSettled();
 });
+
+test('gives a new transaction where another purchase has made the list of its owner meanwhile', async () => {
+  const newcomer = wallet('newcomer');
+  const held = await bench.balance(payer);
+  const bodies = Array.from({ length: 3 }, (_, index) => ({
+    name: freshName(),
+    ownerAddress: newcomer.address,
+    type: 'lease',
+    years: 1,
+    ...(index < 2 && { signOrder }),
+  }));
+  const created = await Promise.all(bodies.map((body) => bench.create('buy-name', body, payer)));
+  const [first, second, serviceFirst] = created.map(({ body }) => body);
+  assert.equal(text((await bench.sign(first, newcomer)).body, 'status'), 'completed');
+  const anew = await bench.sign(second, newcomer);
+  assert.equal(text(anew.body, 'status'), 'awaiting-signature', JSON.stringify(anew.body));
+  assert.notEqual(text(anew.body, 'transaction'), text(second, 'transaction'));
+  const done = await bench.sign(anew.body, newcomer);
+  assert.equal(text(done.body, 'status'), 'completed', JSON.stringify(done.body));
+  // One that its owner has with all signatures is not made anew before it is dead.
+  const refused = await bench.sign(serviceFirst, newcomer);
+  assert.equal(refused.status, 400);
+  assert.match(String(refused.body), /there already.*was quicker \(AccountAlreadyInUse, 0\)/);
+  bench.ledger.skip(151);
+  await bench.names.reconcile();
+  const paid = [first, second].reduce<bigint>((sum, one) => sum + BigInt(text(one, 'wincQty')), 0n);
+  assert.equal(await bench.balance(payer), held - paid);
+  await assertSettled();
+});
+
+test('is planned again where the list of its owner is made while it is planned', async () => {
+  const newcomer = wallet('another newcomer');
+  const earlier = await bench.create(
+    'buy-name',
+    { name: freshName(), ownerAddress: newcomer.address, type: 'lease', years: 1 },
+    payer,
+  );
+  let isQuicker = true;
+  bench.faults.before = async (method) => {
+    if (method !== 'simulate' || !isQuicker) return;
+    isQuicker = false;
+    assert.equal(text((await bench.sign(earlier.body, newcomer)).body, 'status'), 'completed');
+  };
+  const body = { name: freshName(), ownerAddress: newcomer.address, type: 'lease', years: 1, signOrder };
+  const created = await bench.create('buy-name', body, payer);
+  assert.equal(created.status, 200, JSON.stringify(created.body));
+  assert.equal(isQuicker, false);
+  assert.equal(text((await bench.sign(created.body, newcomer)).body, 'status'), 'completed');
+  await assertSettled();
+});

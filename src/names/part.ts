@@ -2,6 +2,7 @@
 import type { Credits } from '../credits/credits.ts';
 import type { TopUpPage } from '../credits/lack.ts';
 import type { RequestSignatures } from '../credits/signatures/request-signatures.ts';
+import { maxNameLength } from '../formats/solana/name-rules.ts';
 import { createJob } from '../kernel/background/job.ts';
 import { WakeableTask } from '../kernel/background/wakeable-task.ts';
 import type { App } from '../kernel/http/app.ts';
@@ -25,6 +26,7 @@ import { translateError } from './errors.ts';
 import { Locks } from './locks.ts';
 import { createNamesMetrics } from './metrics.ts';
 import { tellLapsing } from './notices/leases.ts';
+import { spawnLamports } from './prices/lamports.ts';
 import { NamePrices } from './prices/prices.ts';
 import { adminActionsRoute } from './routes/admin-actions.ts';
 import { arnsActionRoutes } from './routes/arns-actions.ts';
@@ -66,7 +68,7 @@ export interface NamesDeps {
 }
 
 export interface Names
-  extends Required<Pick<Part, 'name' | 'routes' | 'adminRoutes' | 'jobs' | 'start' | 'stop'>> {
+  extends Required<Pick<Part, 'name' | 'routes' | 'adminRoutes' | 'jobs' | 'start' | 'stop' | 'problems'>> {
   /** Goes on now with everything that is unfinished, whatever its age. */
   reconcile(): Promise<void>;
   /** Resolves when no background work is left. */
@@ -126,12 +128,16 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
       ? new CardPurchases(actions, deps.cards, pricing)
       : undefined;
 
+  /** Of the key that pays for names, when it was last looked at. */
+  let funds: SponsorFunds | undefined;
+
   async function reconcile(unchangedFor?: number): Promise<void> {
     if (actions === undefined) return;
     await actions.locks.sweep();
     await reconcileActions(actions, unchangedFor);
     await cards?.reconcile();
-    metrics.sponsor(await chain.balance(actions.key.address), await sponsorTokens(actions));
+    funds = { lamports: await chain.balance(actions.key.address), tokens: await sponsorTokens(actions) };
+    metrics.sponsor(funds.lamports, funds.tokens);
   }
 
   const reconciling = new WakeableTask({
@@ -171,6 +177,8 @@ export function createNames(config: NamesConfig, deps: NamesDeps): Names {
       await where.close();
       await actions?.locks.stop();
     },
+    problems: () =>
+      funds === undefined ? [] : lackOfFunds(funds, config.ARNS_UNIT_PRICE_MICROLAMPORTS, key?.address),
     reconcile: () => reconcile(0),
     async settled() {
       await reconciling.settled();
@@ -199,6 +207,26 @@ function addRoutes(app: App, context: NamesContext): void {
   arnsNamesRoutes(app, context);
   arnsWhereRoute(app, context);
   arnsActionRoutes(app, context);
+}
+
+interface SponsorFunds {
+  readonly lamports: bigint;
+  readonly tokens: bigint;
+}
+
+/** A key that cannot make one more token sells nothing. */
+function lackOfFunds(
+  { lamports, tokens }: SponsorFunds,
+  microLamports: number,
+  address: string | undefined,
+): string[] {
+  const needed = spawnLamports('a'.repeat(maxNameLength), microLamports);
+  return [
+    ...(lamports < needed
+      ? [`Names cannot be sold: ${address} has ${lamports} lamports, one name may take ${needed}.`]
+      : []),
+    ...(tokens === 0n ? [`Names cannot be sold: ${address} has no name tokens.`] : []),
+  ];
 }
 
 /** Logs at the start which chain names are on and whether this service can pay for them. */

@@ -218,7 +218,11 @@ export class SimulatedNode {
 
   up(): void {
     const life = this.process.start(async () => {});
-    this.#network.host(this.url, life, (asked) => this.#answer(asked));
+    this.#network.host(this.url, life, async (asked) => {
+      const answered = await this.#answer(asked);
+      const date = new Date(this.process.world.now).toUTCString();
+      return { ...answered, headers: { ...answered.headers, date } };
+    });
   }
 
   /** What waits to be mined is not kept over a restart. */

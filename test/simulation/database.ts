@@ -97,6 +97,7 @@ export class SimulatedDatabase {
   readonly #waiting: Turn[] = [];
   /** Who is in a transaction. */
   #inside: Transaction | undefined;
+  #hasCopy = false;
 
   constructor(world: World, name: string, migrations: readonly Migration[]) {
     this.#world = world;
@@ -130,6 +131,39 @@ export class SimulatedDatabase {
   /** Whether what is committed can be looked at now. */
   get isQuiet(): boolean {
     return this.#inside === undefined;
+  }
+
+  /** Keeps a copy of what is committed, as a backup does; the one before it is gone. */
+  backUp(): void {
+    if (this.#hasCopy) this.#engine.exec('DETACH copy');
+    this.#hasCopy = true;
+    this.#engine.exec("ATTACH ':memory:' AS copy");
+    for (const name of this.#tables())
+      this.#engine.exec(`CREATE TABLE copy."${name}" AS SELECT * FROM main."${name}"`);
+    this.#engine.exec('CREATE TABLE copy.serials AS SELECT * FROM main.sqlite_sequence');
+  }
+
+  /** Everything is as it was when the copy was made. Nobody is let in meanwhile, and who is inside is thrown out. */
+  restore(): void {
+    while (this.#inside !== undefined) this.cut();
+    const engine = this.#engine;
+    engine.exec('PRAGMA foreign_keys = OFF');
+    engine.exec('BEGIN');
+    for (const name of this.#tables()) {
+      engine.exec(`DELETE FROM main."${name}"`);
+      engine.exec(`INSERT INTO main."${name}" SELECT * FROM copy."${name}"`);
+    }
+    engine.exec('DELETE FROM main.sqlite_sequence');
+    engine.exec('INSERT INTO main.sqlite_sequence SELECT * FROM copy.serials');
+    engine.exec('COMMIT');
+    engine.exec('PRAGMA foreign_keys = ON');
+  }
+
+  #tables(): string[] {
+    const text = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+    return this.#statement(text)
+      .all<{ name: string }>([])
+      .map(({ name }) => name);
   }
 
   /** Puts everybody out, as a server that dies does. */

@@ -81,7 +81,8 @@ class Simulation {
         return uploadsScenario({ world, network, arweave, isDay, isCalm });
       },
       names: () => namesScenario({ world, network, isDay }),
-      payments: () => paymentsScenario({ world, network, isDay }),
+      payments: () => paymentsScenario({ world, network, isDay, restores: false }),
+      restores: () => paymentsScenario({ world, network, isDay, restores: true }),
     };
     const names = Object.keys(makers);
     const wanted = only ?? world.random('scenario').pick(names);

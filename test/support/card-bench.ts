@@ -65,8 +65,8 @@ export interface CardBench {
   readonly pricing: Pricing;
   readonly gifts: Gifts;
   readonly observations: CardObservation[];
-  /** Moves the clock of the service and of the provider. */
-  readonly clock: { offsetMs: number };
+  /** Moves the clock of the service and of the provider; `aheadMs` that of the service alone. */
+  readonly clock: { offsetMs: number; aheadMs: number };
   readonly outside: { ratesDown: boolean };
   url: string;
   cards: CardPayments;
@@ -95,8 +95,9 @@ export interface BenchOptions {
 }
 
 export async function openCardBench(t: TestContext, options: BenchOptions = {}): Promise<CardBench> {
-  const clock = { offsetMs: 0 };
-  const now = () => Date.now() + clock.offsetMs;
+  const clock = { offsetMs: 0, aheadMs: 0 };
+  const providerNow = () => Date.now() + clock.offsetMs;
+  const now = () => providerNow() + clock.aheadMs;
   const outside = { ratesDown: false };
   let stopService = async (): Promise<void> => {};
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-card-part-'));
@@ -113,7 +114,7 @@ export async function openCardBench(t: TestContext, options: BenchOptions = {}):
     if (options.sql === undefined) await sql.close();
     await rm(folder, { recursive: true, force: true });
   });
-  const { provider, stripe } = await startProvider(t, { now });
+  const { provider, stripe } = await startProvider(t, { now: providerNow });
   const config = readConfig({
     STRIPE_API_URL: options.providerUrl ?? provider.url,
     STRIPE_RECONCILE_INTERVAL_MS: String(options.reconcileMs ?? 3_600_000),

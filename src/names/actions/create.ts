@@ -93,11 +93,13 @@ async function resume(context: ActionContext, action: Action): Promise<Action> {
 
 async function make(context: ActionContext, asked: CreateRequest): Promise<Created> {
   const { request } = asked;
-  const checked = await checkAction(context, {
-    request,
-    payer: asked.payer.address,
-    provenOwner: asked.provenOwner?.address,
-  });
+  const check = () =>
+    checkAction(context, {
+      request,
+      payer: asked.payer.address,
+      provenOwner: asked.provenOwner?.address,
+    });
+  const checked = await check();
   const { owner } = checked.work.plan;
   const action = await debit(context, asked, checked);
   if (action === undefined) {
@@ -109,10 +111,11 @@ async function make(context: ActionContext, asked: CreateRequest): Promise<Creat
     { nonce: action.nonce, action: request.action, winc: action.winc.toString() },
     'action created',
   );
+  const planned = { work: checked.work, again: async () => (await check()).work };
   const done =
     owner === undefined
       ? await performAlone(context, action, checked.work.plan)
-      : await prepare(context, action, checked.work, checked.firstWinc ?? 0n);
+      : await prepare(context, action, planned, checked.firstWinc ?? 0n);
   return { action: done, repeated: false };
 }
 

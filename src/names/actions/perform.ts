@@ -1,4 +1,5 @@
 /** Doing what an action asks: by the service alone, or as far as the owner's signature. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { maxTransactionBytes } from '../../formats/solana/transaction.ts';
 import { isChainFailure } from '../../registry/errors.ts';
 import type { AntState } from '../../registry/name-registry.ts';
@@ -9,7 +10,7 @@ import { deliver } from '../chain/delivery.ts';
 import { buildersFor, type Plan, type SignedTransaction, signNow } from '../chain/plan.ts';
 import { registryPlan, type Spawn, spawnPlan, traitsPlan } from '../chain/plan-purchase.ts';
 import { addControllerPlan, removeControllerPlan, transferPlan } from '../chain/plan-token.ts';
-import { describeFailure } from '../chain/program-failure.ts';
+import { describeFailure, isMadeMeanwhile } from '../chain/program-failure.ts';
 import { freshKey } from '../chain/service-key.ts';
 import {
   badRequest,
@@ -35,6 +36,16 @@ export interface Work {
   readonly firstForOwner?: boolean;
   readonly antId?: string;
 }
+
+/** What is to be done, and the same read and planned again. */
+export interface Planned {
+  readonly work: Work;
+  readonly again: () => Promise<Work>;
+}
+
+const mostPlans = 4;
+/** A node may not show yet what another has confirmed. */
+const planPauseMs = 150;
 
 /** What no two may read and act on at the same time: the key of its lock. */
 export function subjectOf(request: ActionRequest): string {
@@ -110,34 +121,47 @@ export async function settleAlone(
 export async function prepare(
   context: ActionContext,
   action: Action,
-  work: Work,
+  planned: Planned,
   firstWinc: bigint,
 ): Promise<Action> {
   try {
-    await store(context, action, 'awaiting', await forOwner(context, action, work, firstWinc));
+    await store(context, action, 'awaiting', await forOwner(context, action, planned, firstWinc));
     return await readAgain(context, action);
   } catch (error) {
     return abandon(context, action, error);
   }
 }
 
-/** What the owner is to sign, which the chain would take now. Throws 400 with the chain's reason where it would not. */
+/**
+ * What the owner is to sign, which the chain would take now. Throws 400 with the chain's reason where it would not. Several
+ * actions at once may each make the list of a wallet that has none: whoever comes later is planned again without.
+ */
 export async function forOwner(
   context: ActionContext,
   action: Action,
-  work: Work,
+  { work, again }: Planned,
   firstWinc: bigint,
 ): Promise<{ readonly owned: SignedTransaction; readonly antId?: string }> {
   const { chain, planner } = context;
   const { request } = action;
-  const { plan, antId } =
-    request.action === 'buy-name' ? await spawnForOwner(context, action, request, firstWinc) : work;
-  const draft = planner.sign(plan, '11111111111111111111111111111111', 0);
-  const simulation = await chain.simulate(draft.wire);
-  if (simulation.err !== null) {
-    throw badRequest(describeFailure(simulation, draft.wire, context.registry.programs));
+  for (let plans = 1; ; plans += 1) {
+    const { plan, antId } =
+      request.action === 'buy-name'
+        ? await spawnForOwner(context, action, request, firstWinc)
+        : plans === 1
+          ? work
+          : await again();
+    if (plan.owner === undefined) throw badRequest('It no longer needs the signature of the owner');
+    const draft = planner.sign(plan, '11111111111111111111111111111111', 0);
+    const simulation = await chain.simulate(draft.wire);
+    if (simulation.err === null) {
+      return { owned: await signNow(context, plan), ...(antId !== undefined && { antId }) };
+    }
+    if (plans === mostPlans || !isMadeMeanwhile(simulation.err)) {
+      throw badRequest(describeFailure(simulation, draft.wire, context.registry.programs));
+    }
+    await sleep(planPauseMs);
   }
-  return { owned: await signNow(context, plan), ...(antId !== undefined && { antId }) };
 }
 
 /** Nothing was handed out or sent: the debit goes back before the error is answered. */

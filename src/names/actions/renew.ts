@@ -33,8 +33,8 @@ export function renew(context: ActionContext, action: Action): Promise<Action> {
 async function planAgain(context: ActionContext, action: Action) {
   const { request, payer } = action;
   const provenOwner = 'owner' in request ? request.owner : undefined;
-  const { work, winc } = await checkAction(context, { request, payer, provenOwner });
+  const check = () => checkAction(context, { request, payer, provenOwner });
+  const { work, winc } = await check();
   if (winc > action.winc) throw badRequest('The price has risen since');
-  if (work.plan.owner === undefined) throw badRequest('It no longer needs the signature of the owner');
-  return forOwner(context, action, work, 0n);
+  return forOwner(context, action, { work, again: async () => (await check()).work }, 0n);
 }

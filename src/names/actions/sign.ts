@@ -10,7 +10,7 @@ import {
 import { verifyMessage } from '../../wallets/message-signature.ts';
 import { deliver } from '../chain/delivery.ts';
 import type { SignedTransaction } from '../chain/plan.ts';
-import { describeFailure } from '../chain/program-failure.ts';
+import { describeFailure, isMadeMeanwhile } from '../chain/program-failure.ts';
 import {
   actionNotFound,
   badRequest,
@@ -49,7 +49,10 @@ export function signAction(context: ActionContext, nonce: string, brought: Broug
     }
     if (action.owned === undefined) throw chainUnreadable();
     // Once the owner's transaction is on its way, asking again only waits for it.
-    if (action.status !== 'awaiting') return completeOwned(context, action);
+    if (action.status !== 'awaiting') {
+      const settled = await completeOwned(context, action, 'again');
+      return settled === 'void' ? renewed(context, action) : settled;
+    }
     if (context.now() > action.expiresAt) {
       const since = new Date(action.expiresAt).toISOString();
       throw badRequest(
@@ -59,19 +62,28 @@ export function signAction(context: ActionContext, nonce: string, brought: Broug
     if (action.ownerFirst && brought.transaction === undefined) return handOut(context, action, brought);
     const owned = withSignature(action, action.owned, brought.transaction);
     if (action.ownerFirst && (await isDead(context, owned))) {
-      return { action: await renew(context, action), alreadyCompleted: false };
+      return renewed(context, action);
     }
     const send = async () => {
       await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned });
-      return completeOwned(context, { ...action, status: 'signed', owned });
+      return completeOwned(context, { ...action, status: 'signed', owned }, 'first');
     };
     const { request } = action;
-    if (request.action !== 'buy-name') return send();
-    return context.locks.hold(`name ${request.name}`, async () => {
-      await requireFree(context, action, request.name);
-      return send();
-    });
+    const settled =
+      request.action === 'buy-name'
+        ? await context.locks.hold(`name ${request.name}`, async () => {
+            await requireFree(context, action, request.name);
+            return send();
+          })
+        : await send();
+    return settled === 'void' ? renewed(context, action) : settled;
   });
+}
+
+/** Another in its place, which the owner is to sign. Takes the lock of what the action is about. */
+async function renewed(context: ActionContext, action: Action): Promise<Signed> {
+  const made = await renew(context, action).catch(chainFailureAs(chainUnreadable));
+  return { action: made, alreadyCompleted: false };
 }
 
 /** Only once no block can hold it any more is another made in its place. */
@@ -102,12 +114,18 @@ async function requireFree(context: ActionContext, action: Action, name: string)
   throw gone;
 }
 
-/** An action that ended without its effect is an error to its signer; one that can be signed again is not. */
-async function completeOwned(context: ActionContext, action: Action): Promise<Signed> {
-  const after = await deliverOwned(context, action).catch(chainFailureAs(chainUnreadable));
-  if (after.status === 'completed' || after.status === 'awaiting') {
-    return { action: after, alreadyCompleted: false };
-  }
+/**
+ * An action that ended without its effect is an error to its signer. `void`: what was signed never happens, and another can
+ * be made in its place.
+ */
+async function completeOwned(
+  context: ActionContext,
+  action: Action,
+  time: 'first' | 'again',
+): Promise<Signed | 'void'> {
+  const after = await deliverOwned(context, action, time).catch(chainFailureAs(chainUnreadable));
+  if (after === 'void') return after;
+  if (after.status === 'completed') return { action: after, alreadyCompleted: false };
   throw badRequest(after.failedReason ?? 'The action failed and was refunded');
 }
 
@@ -154,22 +172,30 @@ function parse(wire: Buffer): ReturnType<typeof parseTransaction> | undefined {
 }
 
 /** Sends the owner's transaction and goes on from what became of it. */
-async function deliverOwned(context: ActionContext, action: Action): Promise<Action> {
+async function deliverOwned(
+  context: ActionContext,
+  action: Action,
+  time: 'first' | 'again',
+): Promise<Action | 'void'> {
   if (action.status === 'spawned') return registerName(context, action);
   const { owned } = action;
   if (owned === undefined) return action;
   const { programs } = context.registry;
   const delivery = await deliver(context.chain, owned, context.settings);
+  const mayRenew = action.ownerFirst && context.now() <= action.expiresAt;
   switch (delivery.outcome) {
     case 'confirmed':
       return continueAfterOwner(context, action, owned);
     case 'failed':
+      if (mayRenew && isMadeMeanwhile(delivery.err)) return 'void';
       return giveUp(context, action, 'failed', describeFailure(delivery, owned.wire, programs));
-    // The owner may still send it, once what is in its way is gone: nothing is paid back before it is dead.
+    // The owner may still send it, once what is in its way is gone: nothing is paid back before it is dead. Where the owner
+    // signs first nobody else has it, and what no node took at the first try was never sent.
     case 'refused':
+      if (mayRenew && time === 'first' && isMadeMeanwhile(delivery.err)) return 'void';
       throw badRequest(describeFailure(delivery, owned.wire, programs));
     case 'expired': {
-      if (action.ownerFirst && context.now() <= action.expiresAt) return renew(context, action);
+      if (mayRenew) return 'void';
       const reason = 'The signed transaction expired before it was submitted';
       throw signedTooLate((await giveUp(context, action, 'expired', reason)).status === 'expired');
     }

@@ -15,6 +15,8 @@ export function describeFailure(
   if (!Array.isArray(pair) || typeof pair[0] !== 'number') return nameOf(err);
   const code = memberOf(pair[1], 'Custom');
   if (typeof code !== 'number') return nameOf(pair[1]);
+  if (code === accountInUse)
+    return 'What it would make is there already: something else for the same wallet was quicker (AccountAlreadyInUse, 0)';
   const { keys, instructions } = parseMessage(parseTransaction(wire).messageBytes);
   const program = keys[instructions[pair[0]]?.programIndex ?? -1];
   const which = program === undefined ? undefined : whichOf(programs, program);
@@ -24,6 +26,15 @@ export function describeFailure(
     .map((line) => /Error Code: (\w+)\. Error Number: (\d+)/.exec(line))
     .find((match) => match !== null);
   return `The chain refused the transaction (${logged?.[1] ?? 'Custom'}, ${code})`;
+}
+
+/** Of the system program, by which the name programs make accounts: their own codes are far from it. */
+const accountInUse = 0;
+
+/** Whether it failed because somebody else has made an account since it was planned: planned again, it does without. */
+export function isMadeMeanwhile(err: unknown): boolean {
+  const pair = memberOf(err, 'InstructionError');
+  return Array.isArray(pair) && memberOf(pair[1], 'Custom') === accountInUse;
 }
 
 const whichOf = (programs: NamePrograms, program: SolanaAddress) =>

@@ -78,3 +78,19 @@ for (const seed of [1, 2]) {
     assert.ok(payments.some(({ paid }) => paid));
   });
 }
+
+test('what was lost after the clock of the service was ahead is read from the list of the provider', async (t) => {
+  const bench = await openCardBench(t);
+  const { intentId } = await bench.intent();
+  await bench.confirm(intentId);
+  await bench.until(async () => (await bench.balance()) === full);
+  bench.clock.aheadMs = 6 * 3_600_000;
+  await bench.restart();
+  await bench.cards.settled();
+  bench.clock.aheadMs = 0;
+  await bench.faults({ hold: true });
+  await bench.stripe.refunds.create({ payment_intent: intentId });
+  await bench.restart();
+  await bench.until(async () => (await bench.balance()) === 0n);
+  assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+});

@@ -126,7 +126,7 @@ export async function endOpenEvent(sql: Sql, id: string): Promise<boolean> {
   return (await sql.run("UPDATE card_events SET state = 'done' WHERE state = 'open' AND id = ?", id)) === 1;
 }
 
-/** The moment (unix seconds) up to which the provider's list of events was read. */
+/** The newest event (unix seconds, by the provider's clock) up to which the provider's list was read. */
 export async function readCursor(executor: SqlExecutor): Promise<number | undefined> {
   const row = await executor.get("SELECT value FROM card_cursor WHERE name = 'events'");
   return row && readInteger(row.value);

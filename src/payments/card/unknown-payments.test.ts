@@ -42,6 +42,16 @@ forEachEngine((_engine, open) => {
     assert.deepEqual((await bench.credits.selfCheck()).problems, []);
   });
 
+  it('is known as ours where the copy that was restored is older than the first payment', async (t) => {
+    const bench = await openCardBench(t, { sql: await open(ledgerMigrations) });
+    const marks = () => bench.sql.all('SELECT id FROM card_ledger');
+    const before = await marks();
+    assert.equal(before.length, 1);
+    const { intentId } = await bench.intent();
+    const { metadata } = await bench.stripe.paymentIntents.retrieve(intentId);
+    assert.deepEqual([{ id: metadata.ledgerId }], before);
+  });
+
   it('is not credited twice where it went back meanwhile, and not at all where another ledger sold it', async (t) => {
     const bench = await openCardBench(t, { sql: await open(ledgerMigrations) });
     const refunded = await bench.intent();

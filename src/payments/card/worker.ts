@@ -258,9 +258,13 @@ export class CardWorker {
   }
 
   async #reconcile(): Promise<void> {
-    const { sql, now } = this.#options;
+    const { sql, now, ledgerId } = this.#options;
     // Not before the start: a ledger that takes no writes now does not keep the service from answering.
-    if (!this.#hasWoken) await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
+    if (!this.#hasWoken) {
+      // Made with the first payment, it would not be in the backups before: restored from one, they would seem another's.
+      await ledgerId();
+      await sql.transaction((tx) => wakeOpenQuotes(tx, now()));
+    }
     this.#hasWoken = true;
     await this.#askAboutQuotes();
     await this.#readMissedEvents();
@@ -307,13 +311,15 @@ export class CardWorker {
 
   async #readMissedEvents(): Promise<void> {
     const { sql, provider, now } = this.#options;
-    const seconds = Math.floor(now() / 1000);
-    const since = (await readCursor(sql)) ?? seconds - firstCursorSeconds;
+    const cursor = await readCursor(sql);
+    let newest: number | undefined;
     try {
-      for await (const events of provider.eventsSince(since - cursorOverlapSeconds)) {
+      const since = this.#listFrom(cursor);
+      for await (const events of provider.eventsSince(since)) {
         await sql.transaction(async (tx) => {
           for (const event of events) await storeEvent(tx, event, 'waiting', now());
         });
+        for (const { created } of events) newest = Math.max(newest ?? created, created);
         if (this.#isStopped) return;
       }
     } catch (error) {
@@ -321,8 +327,18 @@ export class CardWorker {
       this.#report(error, 'card events could not be listed');
       return;
     }
-    await sql.transaction((tx) => writeCursor(tx, seconds));
+    // By the provider's own times: one of ours that was ahead would leave out what happens until then.
+    const read = newest;
+    if (read !== undefined && read !== cursor) await sql.transaction((tx) => writeCursor(tx, read));
     this.wake();
+  }
+
+  /** Unix seconds from which on the provider's events are listed. */
+  #listFrom(cursor: number | undefined): number {
+    const seconds = Math.floor(this.#options.now() / 1000);
+    // One that is ahead of us was written by a clock that was: nobody knows up to when the list was read.
+    const isKnown = cursor !== undefined && cursor <= seconds + cursorOverlapSeconds;
+    return isKnown ? cursor - cursorOverlapSeconds : seconds - firstCursorSeconds;
   }
 
   #observe(observations: readonly CardObservation[]): void {

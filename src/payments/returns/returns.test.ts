@@ -193,6 +193,28 @@ forEachEngine((_engine, open) => {
       await bench.assertSound();
     });
 
+    it('does not wait for as long as the clock was ahead that put it off, or that its holder died with', async () => {
+      const bench = await openBench(open);
+      const payments = [
+        await bench.pay('anna', 'one', 1_000n, 5_000n),
+        await bench.pay('anna', 'two', 1_000n, 5_000n),
+      ];
+      for (const payment of payments) await bench.request('anna', payment);
+      bench.bank.isDown = true;
+      bench.clock.now += dayMs;
+      await bench.work();
+      await bench.sql.run(
+        'UPDATE payment_returns SET leased_until = ? WHERE payment = ?',
+        bench.clock.now,
+        payments[0] ?? '',
+      );
+      bench.clock.now -= dayMs;
+      bench.bank.isDown = false;
+      await bench.work();
+      assert.equal(bench.bank.arrived.size, 2);
+      await bench.assertSound();
+    });
+
     it('makes another transfer only when the first is proven void', async () => {
       const bench = await openBench(open);
       await bench.request('anna', await bench.pay('anna', 'one', 100n, 100n));

@@ -4,6 +4,7 @@ import { type Credits, winc } from '../../credits/credits.ts';
 import { namesOf } from '../../credits/ledger/accounts.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { assignments, insertion } from '../../storage/sql/columns.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import {
   columnList,
   columnsOf,
@@ -119,12 +120,17 @@ export async function countReturns(executor: SqlExecutor, state: ReturnState): P
   return readInteger(row?.n);
 }
 
+/** Before something that could not be sent is tried again: nothing waits longer. */
+export const returnRetry = { firstMs: 2_000, longestMs: 30 * 60_000 };
+/** Whoever takes longer may be overtaken, which is harmless: what is stored as sent is the same for both. */
+const leaseMs = 20_000;
+
 export async function dueReturns(executor: SqlExecutor, now: number, limit: number): Promise<string[]> {
   const rows = await executor.all(
-    `SELECT id FROM payment_returns WHERE state IN ('due', 'sent') AND due_at <= ? AND leased_until <= ?
-     ORDER BY due_at LIMIT ?`,
-    now,
-    now,
+    `SELECT id FROM payment_returns
+     WHERE state IN ('due', 'sent') AND ${isDue('due_at')} AND ${isDue('leased_until')} ORDER BY due_at LIMIT ?`,
+    ...dueBounds(now, returnRetry.longestMs),
+    ...dueBounds(now, leaseMs),
     limit,
   );
   return rows.map((row) => readText(row.id));
@@ -139,18 +145,13 @@ export async function nextReturnAt(executor: SqlExecutor): Promise<number | unde
 }
 
 /** Takes an open return to work on; undefined when another has it or it has ended. */
-export async function leaseReturn(
-  tx: SqlExecutor,
-  id: string,
-  now: number,
-  until: number,
-): Promise<ReturnRow | undefined> {
+export async function leaseReturn(tx: SqlExecutor, id: string, now: number): Promise<ReturnRow | undefined> {
   const leased = await tx.get(
     `UPDATE payment_returns SET leased_until = ?, leases = leases + 1
-     WHERE id = ? AND state IN ('due', 'sent') AND leased_until <= ? RETURNING ${columns}`,
-    until,
+     WHERE id = ? AND state IN ('due', 'sent') AND ${isDue('leased_until')} RETURNING ${columns}`,
+    now + leaseMs,
     id,
-    now,
+    ...dueBounds(now, leaseMs),
   );
   return leased && fromStored(leased);
 }

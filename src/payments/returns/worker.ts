@@ -15,6 +15,7 @@ import {
   moveReturn,
   nextReturnAt,
   type ReturnRow,
+  returnRetry,
   undoReturn,
 } from './rows.ts';
 
@@ -33,10 +34,6 @@ export interface ReturnWorkerOptions {
 }
 
 const atOnce = 20;
-/** Whoever takes longer may be overtaken, which is harmless: what is stored as sent is the same for both. */
-const leaseMs = 20_000;
-/** Before something that could not be sent is tried again. */
-const retry = { firstMs: 2_000, longestMs: 30 * 60_000 };
 const longestRecheckMs = 10 * 60_000;
 /** About half a day: then a person has to look. */
 const mostTries = 30;
@@ -87,7 +84,7 @@ export class ReturnWorker {
     const { sql, now } = this.#options;
     for (const id of await dueReturns(sql, now(), atOnce)) {
       if (this.#task.isStopped) break;
-      const row = await sql.transaction((tx) => leaseReturn(tx, id, now(), now() + leaseMs));
+      const row = await sql.transaction((tx) => leaseReturn(tx, id, now()));
       if (row !== undefined) await this.#work(row);
     }
     const next = await nextReturnAt(sql);
@@ -117,7 +114,7 @@ export class ReturnWorker {
       return undefined;
     }
     if (way.queue !== undefined && (await isQueueBusy(sql, way.queue))) {
-      await sql.transaction((tx) => moveReturn(tx, row, { dueAt: now() + retry.firstMs }, now()));
+      await sql.transaction((tx) => moveReturn(tx, row, { dueAt: now() + returnRetry.firstMs }, now()));
       return undefined;
     }
     const prepared = await way.prepare(row);
@@ -182,7 +179,7 @@ export class ReturnWorker {
         row,
         {
           ...{ state: 'due', reference: undefined, wire: undefined, queue: undefined, validUntil: undefined },
-          ...{ tries, reason, dueAt: now() + backoffMs(retry, tries) },
+          ...{ tries, reason, dueAt: now() + backoffMs(returnRetry, tries) },
         },
         now(),
       ),
@@ -198,7 +195,7 @@ export class ReturnWorker {
     }
     await sql.transaction(async (tx) => {
       // It may have been stored as sent since it was read.
-      const dueAt = now() + backoffMs(retry, tries);
+      const dueAt = now() + backoffMs(returnRetry, tries);
       const isMoved = await moveReturn(tx, row, { tries, reason, dueAt }, now());
       if (!isMoved) await moveReturn(tx, { ...row, state: 'sent' }, { tries, reason, dueAt }, now());
     });

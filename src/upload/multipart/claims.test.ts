@@ -56,6 +56,17 @@ describe('a claim on a session', () => {
       );
     });
 
+    it('is not held for as long as the clock was ahead of who died with it', async () => {
+      const sql = await open(testMigrations);
+      const id = await openSession(sql);
+      const ahead = await claimed(sql, id, 600 * minute);
+      await claimed(sql, id, minute);
+      await assert.rejects(
+        sql.transaction((tx) => keepClaim(tx, ahead)),
+        LostClaim,
+      );
+    });
+
     it('that is over changes nothing any more, whatever became of the session', async () => {
       const sql = await open(testMigrations);
       const credits = createCredits({ sql });

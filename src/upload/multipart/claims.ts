@@ -5,12 +5,19 @@
  */
 import { randomUUID } from 'node:crypto';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 
 /** A process that works on a session renews its claim before this is over. */
 const claimMs = 60_000;
 /** What failed for a reason that may pass is taken up again after this. */
 const retryMs = 5_000;
+
+/** Nobody has a claim: it ran out, or is to last longer than any, by a clock that was ahead. */
+export const isUnclaimed = isDue('claimed_until');
+
+/** The values of `isUnclaimed`. */
+export const unclaimedAt = (now: number): readonly [number, number] => dueBounds(now, claimMs);
 
 /** The session is finalized by another, or is over. */
 export class LostClaim extends Error {
@@ -38,12 +45,12 @@ export async function claimSession(
   const claimed = await sql.transaction(async (tx) => {
     const changed = await tx.run(
       `UPDATE upload_sessions SET state = 'finalizing', claim = ?, claimed_until = ?, changed_at = ?
-       WHERE id = ? AND claimed_until < ? AND state IN ('open', 'UNDERFUNDED', 'finalizing')`,
+       WHERE id = ? AND ${isUnclaimed} AND state IN ('open', 'UNDERFUNDED', 'finalizing')`,
       name,
       now + claimMs,
       now,
       session,
-      now,
+      ...unclaimedAt(now),
     );
     if (changed > 0 && payers !== undefined) {
       await changeOne(

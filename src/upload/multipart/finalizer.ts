@@ -23,11 +23,13 @@ import { readItemBytes, type Segment } from '../items/segments.ts';
 import {
   type Claim,
   claimSession,
+  isUnclaimed,
   keepClaim,
   LostClaim,
   markUnderfunded,
   postponeClaim,
   renewClaim,
+  unclaimedAt,
 } from './claims.ts';
 import {
   asSegment,
@@ -137,8 +139,8 @@ export class Finalizer {
   async #resume(): Promise<void> {
     const { sql, now } = this.#deps;
     const rows = await sql.all<{ id: string }>(
-      `SELECT id FROM upload_sessions WHERE state = 'finalizing' AND claimed_until < ? LIMIT 20`,
-      now(),
+      `SELECT id FROM upload_sessions WHERE state = 'finalizing' AND ${isUnclaimed} LIMIT 20`,
+      ...unclaimedAt(now()),
     );
     for (const { id } of rows) {
       const claim = await this.#claim(id);

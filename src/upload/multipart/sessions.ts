@@ -22,7 +22,7 @@ import { uploadErrors } from '../errors.ts';
 import type { ReservedPayment } from '../intake/payment.ts';
 import { freeBlobs } from '../items/blob-uses.ts';
 import type { Segment } from '../items/segments.ts';
-import type { Claim } from './claims.ts';
+import { type Claim, isUnclaimed, unclaimedAt } from './claims.ts';
 
 /** Bounds of uploads in parts, as clients know them: every part but the last has one size within these. */
 export const multipartLimits = {
@@ -271,17 +271,17 @@ export async function expireSessions(
   now: number,
 ): Promise<number> {
   const rows = await sql.all<{ id: string }>(
-    'SELECT id FROM upload_sessions WHERE expires_at <= ? AND claimed_until < ? ORDER BY expires_at LIMIT ?',
+    `SELECT id FROM upload_sessions WHERE expires_at <= ? AND ${isUnclaimed} ORDER BY expires_at LIMIT ?`,
     now,
-    now,
+    ...unclaimedAt(now),
     limit,
   );
   for (const { id } of rows) {
     await sql.transaction(async (tx) => {
       const removed = await tx.get<Pick<SessionRow, 'payment'>>(
-        'DELETE FROM upload_sessions WHERE id = ? AND claimed_until < ? RETURNING payment',
+        `DELETE FROM upload_sessions WHERE id = ? AND ${isUnclaimed} RETURNING payment`,
         id,
-        now,
+        ...unclaimedAt(now),
       );
       if (removed === undefined) return;
       await dropParts(tx, id, now);

@@ -5,9 +5,9 @@ import { type Keypair, keypairOf } from '../../../src/localnet/solana/genesis.ts
 import { type HttpAnswer, HttpClient } from '../../../src/outside/http.ts';
 import { ownerHeaders, ownerSigned, payerHeaders } from '../../support/names-bench.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
+import type { Calm } from '../calm.ts';
 import { skewed } from '../faults.ts';
 import type { Life, SimulatedProcess } from '../process.ts';
-import type { Calm } from './faults.ts';
 
 /** What the service said of an action, at the last. */
 export interface ActionPromise {
@@ -59,6 +59,7 @@ const targets = [
   'AnYvLJTWcG9lr2Ll5MwYWZR2o5uTE39WbpYB0zCxwKM',
   'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4',
 ];
+const isAvoidable = /\(Custom, 0\)|AccountAlreadyInUse/;
 const isRefund = /credits have been returned|was refunded/;
 
 type Body = Readonly<Record<string, unknown>>;
@@ -183,9 +184,14 @@ export class Buyer {
     for (let tried = 0; tried < mostTries; tried += 1) {
       const answer = await this.#ask(life, `/v1/arns/actions/${action}`, body, headers, promise);
       if (answer !== undefined && answer.status < 500 && answer.status !== 429) {
+        this.#requireReason(life, answer, promise);
         const envelope = this.#heard(life, answer, promise);
         if (envelope?.transaction === undefined || who.signer === undefined) return envelope;
-        return this.#sign(life, envelope, who.signer, promise, who.promptly === true);
+        const ownerFirst = body.signOrder === 'owner-first';
+        return this.#sign(life, envelope, who.signer, promise, {
+          promptly: who.promptly === true,
+          ownerFirst,
+        });
       }
       await life.wait(skewed(random, second, 3 * minute));
     }
@@ -198,7 +204,7 @@ export class Buyer {
     first: Envelope,
     owner: Keypair,
     promise: ActionPromise,
-    promptly: boolean,
+    { promptly, ownerFirst }: { readonly promptly: boolean; readonly ownerFirst: boolean },
   ): Promise<Envelope | undefined> {
     const { random } = this.#options;
     const kind = promptly
@@ -219,6 +225,7 @@ export class Buyer {
       if (kind === 'alone' && tried === 0 && random.below(2) === 0) return undefined;
       const answer = await this.#ask(life, path, { transaction }, headers, promise);
       if (answer !== undefined && answer.status < 500) {
+        if (ownerFirst) this.#requireReason(life, answer, promise);
         const heard = this.#heard(life, answer, promise, 'sign');
         if (heard?.transaction === undefined) return heard;
         envelope = heard;
@@ -263,6 +270,12 @@ export class Buyer {
     return answer;
   }
 
+  /** That others were quicker with something that it can do without is no reason to refuse it. */
+  #requireReason(life: Life, { status, body }: HttpAnswer, { what, nonce }: ActionPromise): void {
+    if (status === 400 && this.#options.calm.isCalm && isAvoidable.test(body.toString()))
+      life.world.broken(`${what} (${short(nonce)}) is refused with "${body}", and nothing is wrong`);
+  }
+
   /** Writes down what an answer says, and that it does not take back what was said before. */
   #heard(life: Life, answer: HttpAnswer, promise: ActionPromise, about = 'create'): Envelope | undefined {
     const text = answer.body.toString();
@@ -290,7 +303,7 @@ export class Buyer {
 }
 
 /** What cannot be when all nodes and processes work. */
-const isUntrue = (status: number, text: string): boolean =>
+export const isUntrue = (status: number, text: string): boolean =>
   status === 500 || /The name chain is unavailable|Database unavailable/.test(text);
 
 function envelopeOf(value: unknown): Envelope {

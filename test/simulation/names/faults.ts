@@ -1,4 +1,5 @@
 /** What may go wrong with the nodes of Solana. Of what is on the chain, one node at least still knows. */
+import type { SolanaAddress } from '../../../src/formats/solana/address.ts';
 import { changesOf, skewed } from '../faults.ts';
 import type { Fault } from '../scenario.ts';
 import type { SolanaNetwork } from '../solana.ts';
@@ -6,7 +7,8 @@ import type { SolanaNetwork } from '../solana.ts';
 const second = 1_000;
 const minute = 60 * second;
 
-export function solanaFaults(solana: SolanaNetwork): Fault[] {
+/** `service`: the key that pays for names. */
+export function solanaFaults(solana: SolanaNetwork, service: SolanaAddress): Fault[] {
   const { nodes, traffic } = solana;
   const change = changesOf(nodes);
   return [
@@ -64,6 +66,21 @@ export function solanaFaults(solana: SolanaNetwork): Fault[] {
       },
     ),
     {
+      name: 'empty names wallet',
+      longest: 60 * minute,
+      begin() {
+        const { accounts } = solana.ledger;
+        const { lamports } = accounts.get(service);
+        if (lamports === 0n) return undefined;
+        const change = (by: bigint) => {
+          const account = accounts.get(service);
+          solana.write(new Map([[service, { ...account, lamports: account.lamports + by }]]));
+        };
+        change(-lamports);
+        return { what: 'the key that pays for names has no SOL', end: () => change(lamports) };
+      },
+    },
+    {
       name: 'solana congested',
       longest: 40 * minute,
       begin(random) {
@@ -80,43 +97,4 @@ export function solanaFaults(solana: SolanaNetwork): Fault[] {
       },
     },
   ];
-}
-
-/** Tells whether anything may be wrong now: faults of this scenario, and what they leave behind for a while. */
-export class Calm {
-  readonly #time: () => number;
-  readonly #settleMs: number;
-  #active = 0;
-  #last = Number.NEGATIVE_INFINITY;
-
-  constructor(time: () => number, settleMs: number) {
-    this.#time = time;
-    this.#settleMs = settleMs;
-  }
-
-  get isCalm(): boolean {
-    return this.#active === 0 && this.#time() - this.#last > this.#settleMs;
-  }
-
-  watched(faults: readonly Fault[]): Fault[] {
-    return faults.map((fault) => ({
-      ...fault,
-      begin: (random) => {
-        const trouble = fault.begin(random);
-        if (trouble === undefined) return undefined;
-        this.#last = this.#time();
-        const { what, end } = trouble;
-        if (end === undefined) return trouble;
-        this.#active += 1;
-        return {
-          what,
-          end: () => {
-            this.#active -= 1;
-            this.#last = this.#time();
-            end();
-          },
-        };
-      },
-    }));
-  }
 }

@@ -10,22 +10,29 @@ import {
   maxAclPageEntries,
 } from '../../../src/formats/solana/accounts-ant.ts';
 import { rentExemptMinimum } from '../../../src/formats/solana/programs.ts';
+import { createHealth } from '../../../src/kernel/http/health.ts';
 import { createHttpServer } from '../../../src/kernel/http/server.ts';
 import { Metrics } from '../../../src/kernel/metrics.ts';
-import { createSurface } from '../../../src/kernel/part.ts';
+import { createSurface, type Part } from '../../../src/kernel/part.ts';
 import { type Keypair, keypairOf } from '../../../src/localnet/solana/genesis.ts';
 import { namesMigrations } from '../../../src/names/migrations.ts';
 import { createNames } from '../../../src/names/part.ts';
+import { watchRoutes } from '../../../src/payment/routes/service.ts';
+import { stripeWebhookRoute } from '../../../src/payment/routes/stripe-webhook.ts';
+import { createCardPayments } from '../../../src/payments/card/card-payments.ts';
 import { cardMigrations } from '../../../src/payments/card/migrations.ts';
 import { configuredFees } from '../../../src/pricing/configured.ts';
-import { staticRates } from '../../../src/pricing/rates/table.ts';
+import type { RateSource } from '../../../src/pricing/pricing.ts';
+import { rateTable } from '../../../src/pricing/rates/table.ts';
 import { createPricing } from '../../../src/pricing/service.ts';
 import { createNameChain } from '../../../src/registry/chain.ts';
 import { createNameRegistry } from '../../../src/registry/name-registry.ts';
 import type { Migration, Sql } from '../../../src/storage/sql/sql.ts';
 import { keyOf } from '../../support/names-bench.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
+import { cardSettings, SimulatedCards } from '../cards.ts';
 import { SimulatedDatabase } from '../database.ts';
+import type { Network } from '../network.ts';
 import type { Life } from '../process.ts';
 import type { Server } from '../scenario.ts';
 import type { SolanaNetwork } from '../solana.ts';
@@ -34,6 +41,7 @@ import type { World } from '../world.ts';
 
 export interface NamesInstallation {
   readonly ledger: SimulatedDatabase;
+  readonly cards: SimulatedCards;
   readonly service: Keypair;
   readonly processes: readonly (Server & { readonly url: string })[];
 }
@@ -61,6 +69,9 @@ CREATE TABLE made_transactions (nonce TEXT NOT NULL, kind TEXT NOT NULL, signatu
 CREATE TRIGGER made_for_owner AFTER UPDATE OF signature ON arns_action WHEN NEW.signature IS NOT NULL BEGIN
   INSERT OR IGNORE INTO made_transactions (nonce, kind, signature) VALUES (NEW.nonce, 'owned', NEW.signature);
 END;
+CREATE TRIGGER made_for_card AFTER UPDATE OF service_signature ON arns_purchase WHEN NEW.service_signature IS NOT NULL BEGIN
+  INSERT OR IGNORE INTO made_transactions (nonce, kind, signature) VALUES (NEW.nonce, NEW.stage, NEW.service_signature);
+END;
 CREATE TRIGGER made_by_service AFTER UPDATE OF service_signature ON arns_action WHEN NEW.service_signature IS NOT NULL BEGIN
   INSERT OR IGNORE INTO made_transactions (nonce, kind, signature) VALUES (NEW.nonce, 'service', NEW.service_signature);
 END;`,
@@ -68,6 +79,7 @@ END;`,
 
 export function createNamesInstallation(
   world: World,
+  network: Network,
   solana: SolanaNetwork,
   random: SeededRandom,
 ): NamesInstallation {
@@ -77,6 +89,7 @@ export function createNamesInstallation(
     ...namesMigrations,
     remembering,
   ]);
+  const cards = new SimulatedCards(world);
   const service = keypairOf(random.bytes(32));
   const urls = solana.nodes.map(({ url }) => url);
   const processes = Array.from({ length: 1 + random.below(3) }, (_, index) => {
@@ -89,10 +102,11 @@ export function createNamesInstallation(
       program: (life: Life) => serve(life, port, turned, ledger.open(), service, solana),
     };
   });
-  return { ledger, service, processes };
+  cards.balance(world, network, processes);
+  return { ledger, cards, service, processes };
 }
 
-/** What the program makes of names, without the other ways to pay. */
+/** What the program makes of names, by credits and by card. */
 async function serve(
   life: Life,
   port: number,
@@ -101,18 +115,19 @@ async function serve(
   service: Keypair,
   { programs }: SolanaNetwork,
 ): Promise<void> {
-  const config = readConfig({ ARNS_MAX_OPEN_ACTIONS: String(mostOpen), ARNS_CARD_PAYMENTS: 'off' });
+  const config = readConfig({
+    ARNS_MAX_OPEN_ACTIONS: String(mostOpen),
+    STRIPE_RECONCILE_INTERVAL_MS: '900000',
+  });
   const log = logOf(life);
   const metrics = new Metrics();
   const credits = createCredits({ sql });
   const chain = createNameChain({ urls, timeoutMs: config.SOLANA_RPC_TIMEOUT_MS });
   const signatures = new RequestSignatures({ sql, service: serviceAddress });
+  const pricing = pricingOf(config, sql, credits.hasPaid, changingRates(life.world, config));
+  const cards = createCardPayments({ ...config, ...cardSettings }, { sql, pricing, log });
   const names = createNames(config, {
-    log,
-    metrics,
-    sql,
-    credits,
-    pricing: pricingOf(config, sql, credits.hasPaid),
+    ...{ log, metrics, sql, credits, pricing, cards },
     signatures,
     chain,
     registry: createNameRegistry(chain, programs),
@@ -130,15 +145,50 @@ async function serve(
     docs: false,
   });
   signatures.watch(server.app);
-  server.mount((app) => void names.routes(app), ['/v1']);
-  await createSurface('payment', () => ({ server, parts: [names] })).start();
+  server.mount(
+    (app) => {
+      names.routes(app);
+      stripeWebhookRoute(app, cards);
+    },
+    ['/v1'],
+  );
+  const card: Part = { name: 'card', start: () => cards.start(), stop: () => cards.stop() };
+  const parts = [names, card];
+  server.mount((app) =>
+    watchRoutes(
+      app,
+      metrics,
+      createHealth(config, () => parts),
+    ),
+  );
+  await createSurface('payment', () => ({ server, parts })).start();
 }
 
-const pricingOf = (config: Config, sql: Sql, hasPaid: ReturnType<typeof createCredits>['hasPaid']) =>
+/** Tokens cost something else each hour. */
+function changingRates(world: World, { STATIC_RATES: usual }: Config): RateSource {
+  return {
+    async fetch() {
+      const now = Date.now();
+      const factor = 0.7 + 0.6 * world.random(`rates of hour ${Math.floor(now / 3_600_000)}`).fraction();
+      const prices = Object.entries(usual).map(([token, rates]) => {
+        const changed = Object.entries(rates).map(([currency, rate]) => [currency, Number(rate) * factor]);
+        return [token, Object.fromEntries(changed)];
+      });
+      return rateTable(Object.fromEntries(prices), now);
+    },
+  };
+}
+
+const pricingOf = (
+  config: Config,
+  sql: Sql,
+  hasPaid: ReturnType<typeof createCredits>['hasPaid'],
+  rates: RateSource,
+) =>
   createPricing({
     sql,
     hasPaid,
-    rates: staticRates(config.STATIC_RATES),
+    rates,
     network: { fetch: async () => 12_345_678_901_234n },
     ratesFreshMs: 60_000,
     ratesUsableMs: 10 ** 12,

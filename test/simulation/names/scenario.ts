@@ -6,13 +6,19 @@ import { arnsInstructions } from '../../../src/formats/solana/instructions-arns.
 import { defaultUndernameLimit } from '../../../src/formats/solana/name-rules.ts';
 import { parseTransaction, signersOf } from '../../../src/formats/solana/transaction.ts';
 import { readSteps } from '../../../src/registry/name-history.ts';
+import { Calm } from '../calm.ts';
+import { balancerUrl, cardUrl } from '../cards.ts';
 import { clockFaults, databaseFaults, networkFaults, processFaults } from '../faults.ts';
 import type { Network } from '../network.ts';
+import { minute, Person } from '../person.ts';
+import { type Ailment, Prober } from '../prober.ts';
 import type { Scenario } from '../scenario.ts';
 import { SolanaNetwork } from '../solana.ts';
 import type { World } from '../world.ts';
 import { Buyer, Market, short } from './buyer.ts';
-import { Calm, solanaFaults } from './faults.ts';
+import { auditCardNames } from './card-books.ts';
+import { CardBuyer } from './card-buyer.ts';
+import { solanaFaults } from './faults.ts';
 import { createNamesInstallation, fillServiceList, mostOpen } from './installation.ts';
 
 interface NamesOptions {
@@ -36,21 +42,37 @@ interface ActionRow {
   readonly failed_reason: string | null;
 }
 
+/** What processes say of themselves while it is so. */
+const ailments: readonly Ailment[] = [
+  {
+    kinds: ['empty names wallet'],
+    withinMs: 4 * minute,
+    says: /Names cannot be sold: .* lamports/,
+    concerns: () => true,
+  },
+  { kinds: ['database away'], withinMs: 7 * minute, says: /./, concerns: () => true },
+];
+
+type Registered = Pick<ActionRow, 'name' | 'ant_id' | 'action' | 'status' | 'request'>;
+
 interface MadeRow {
   readonly nonce: string;
-  readonly kind: 'owned' | 'service';
+  /** Of an action; or the stage of a purchase by card. */
+  readonly kind: string;
   readonly signature: string;
 }
 
 const buyers = 3;
 const gift = 10n ** 18n;
+/** Somebody's on another chain. */
+const elsewhere = `${'w'.repeat(42)}A`;
 /** After the last fault: processes start again and leases run out within this. */
 const settleMs = 40 * 60_000;
 
 export function namesScenario({ world, network, isDay }: NamesOptions): Scenario {
   const random = world.random('names');
   const solana = new SolanaNetwork(world, network, 1 + random.below(3));
-  const { ledger, service, processes } = createNamesInstallation(world, solana, random);
+  const { ledger, cards, service, processes } = createNamesInstallation(world, network, solana, random);
   const calm = new Calm(() => world.time, settleMs);
   const market = new Market(random, 4);
   const clients = Array.from({ length: buyers }, (_, index) => {
@@ -66,9 +88,15 @@ export function namesScenario({ world, network, isDay }: NamesOptions): Scenario
       opening: { afterMs: 20_000, names: random.below(2 * mostOpen) },
     });
   });
+  const bystander = new Person({ world, isDay, name: 'bystander' });
+  const others = [bystander.wallet.address, elsewhere];
+  const cardBuyers = ['card-buyer-1', 'card-buyer-2'].map((name) => {
+    const urls = processes.map(({ url }) => url);
+    return new CardBuyer({ world, isDay, name, market, urls, calm, others });
+  });
   const placesLeft = random.below(3) === 0 ? random.below(12) : undefined;
   const promises = () => clients.flatMap((client) => [...client.promises.values()]);
-  const origins = [...solana.nodes, ...processes].map(({ url }) => url);
+  const origins = [...[...solana.nodes, ...processes].map(({ url }) => url), cardUrl, balancerUrl];
   const rows = () =>
     ledger.look<ActionRow>(
       `SELECT nonce, payer, action, request, name, ant_id, status, winc, kept_winc, token_winc, owner_signs, failed_reason
@@ -83,13 +111,14 @@ export function namesScenario({ world, network, isDay }: NamesOptions): Scenario
 
   return {
     name: 'names',
-    servers: processes,
+    servers: [...processes, cards.server],
     clients: [
       {
         process: world.process('names operator'),
         async program(life) {
           const credits = createCredits({ sql: ledger.open() });
-          for (const { address } of market.people) {
+          const wallets = [bystander, ...cardBuyers].map(({ wallet }) => wallet);
+          for (const { address } of [...market.people, ...wallets]) {
             const given = { address, addressType: 'solana', amount: winc(gift), reason: 'payment' } as const;
             await credits.credit({ ...given, id: `gift ${address}` });
           }
@@ -106,13 +135,16 @@ export function namesScenario({ world, network, isDay }: NamesOptions): Scenario
         },
       },
       ...clients,
+      ...cardBuyers,
+      new Prober({ world, isDay, name: 'prober', calm, probed: processes, ailments }),
     ],
     faults: calm.watched([
       ...processFaults(processes),
       ...clockFaults(processes, [ledger]),
       ...databaseFaults([ledger]),
-      ...networkFaults(network, origins, processes),
-      ...solanaFaults(solana),
+      ...networkFaults(network, origins, [...processes, cards.server]),
+      ...solanaFaults(solana, service.address),
+      ...cards.faults,
     ]),
 
     watch() {
@@ -123,13 +155,25 @@ export function namesScenario({ world, network, isDay }: NamesOptions): Scenario
       );
       for (const { payer, actions } of passed)
         world.broken(`${actions} actions of ${short(payer)} wait for a signature, of ${mostOpen}`);
+      const [account] = ledger.look<{ balance: string }>(
+        'SELECT balance FROM credits_accounts WHERE address = ?',
+        bystander.wallet.address,
+      );
+      if (account !== undefined && BigInt(account.balance) < gift)
+        world.broken(`the bystander has ${account.balance} left of ${gift}, and signed nothing`);
     },
 
     open() {
       if (!ledger.isQuiet) return ['a transaction'];
-      return rows()
+      const actions = rows()
         .filter(({ status }) => !['completed', 'failed', 'expired'].includes(status))
         .map(({ nonce, action, status }) => `${action} (${short(nonce)}) is ${status}`);
+      const purchases = ledger
+        .look<{ nonce: string; stage: string }>(
+          "SELECT nonce, stage FROM arns_purchase WHERE status = 'PENDING'",
+        )
+        .map(({ nonce, stage }) => `the purchase ${short(nonce)} is ${stage}`);
+      return [...actions, ...purchases, ...cards.waiting(ledger, world.now)];
     },
 
     async settled() {
@@ -137,7 +181,7 @@ export function namesScenario({ world, network, isDay }: NamesOptions): Scenario
       const actions = rows();
       const byNonce = new Map(actions.map((row) => [row.nonce, row]));
       const made = ledger.look<MadeRow>('SELECT nonce, kind, signature FROM made_transactions');
-      const landedOf = (nonce: string, kind: MadeRow['kind']) =>
+      const landedOf = (nonce: string, kind: string) =>
         made.filter((one) => one.nonce === nonce && one.kind === kind && hasLanded(one.signature)).length;
       for (const row of actions) wrong.push(...judged(row, landedOf));
       for (const { nonce, what, told } of promises()) {
@@ -148,8 +192,16 @@ export function namesScenario({ world, network, isDay }: NamesOptions): Scenario
           wrong.push(`${what} (${short(nonce)}) was refused, and is done`);
       }
       wrong.push(...unaccounted(solana, service.address, new Set(made.map(({ signature }) => signature))));
-      wrong.push(...misregistered(solana, actions));
-      const credits = createCredits({ sql: ledger.open() });
+      wrong.push(...misregistered(solana, [...actions, ...byCard()]));
+      const sql = ledger.open();
+      wrong.push(
+        ...(await auditCardNames(sql, cards.database.open(), {
+          purchases: cardBuyers.flatMap((buyer) => [...buyer.purchases.values()]),
+          own: new Map([bystander, ...cardBuyers].map(({ wallet }) => [wallet.address, gift])),
+          paidFor: (nonce) => landedOf(nonce, 'paying'),
+        })),
+      );
+      const credits = createCredits({ sql });
       const { ok, problems } = await credits.selfCheck();
       if (!ok) wrong.push(`the ledger does not add up: ${JSON.stringify(problems).slice(0, 300)}`);
       for (const { address } of market.people) {
@@ -165,10 +217,19 @@ export function namesScenario({ world, network, isDay }: NamesOptions): Scenario
       return wrong;
     },
   };
+
+  /** Purchases by card in the form of actions. */
+  function byCard(): Registered[] {
+    return ledger
+      .look<Registered & { readonly quote: string }>(
+        "SELECT name, ant_id, purchase AS action, 'completed' AS status, quote FROM arns_purchase WHERE status = 'CONFIRMED'",
+      )
+      .map(({ quote, ...row }) => ({ ...row, request: JSON.stringify(JSON.parse(quote).purchase) }));
+  }
 }
 
 /** An action that ended: done once and paid, or not done and paid back. */
-function judged(row: ActionRow, landedOf: (nonce: string, kind: MadeRow['kind']) => number): string[] {
+function judged(row: ActionRow, landedOf: (nonce: string, kind: string) => number): string[] {
   const { nonce, action, status, owner_signs: ownerSigns } = row;
   const what = `${action} (${short(nonce)})`;
   const owned = landedOf(nonce, 'owned');
@@ -203,7 +264,7 @@ function unaccounted(solana: SolanaNetwork, service: string, known: ReadonlySet<
 }
 
 /** Names whose record is not what was paid for. */
-function misregistered(solana: SolanaNetwork, actions: readonly ActionRow[]): string[] {
+function misregistered(solana: SolanaNetwork, actions: readonly Registered[]): string[] {
   const wrong: string[] = [];
   const at = arnsAddresses(solana.programs.arns);
   const done = actions.filter(({ status }) => status === 'completed');

@@ -3,13 +3,19 @@
  * on chains, and items that were taken. Each payment is credited once, to whom it was for, and nothing is credited that was
  * not paid.
  */
-import { memberOf, textOf } from '../../../src/formats/json.ts';
+
 import type { SqlReader } from '../../../src/storage/sql/sql.ts';
+import { paymentsAt } from '../cards.ts';
 import type { CardPayer } from './card-payer.ts';
 import type { ChainPayer } from './chain-payer.ts';
 import { type PaymentInstallation, payee, serviceWallet } from './installation.ts';
 import type { Spender } from './spender.ts';
 import type { X402Payer } from './x402-payer.ts';
+
+/** What was promised while nobody kept it: between a backup and the loss after which it was restored. */
+export interface Losses {
+  covers(at: number): boolean;
+}
 
 export interface Memories {
   readonly cardPayers: readonly CardPayer[];
@@ -33,15 +39,18 @@ export async function auditBooks(
   cards: SqlReader,
   installation: PaymentInstallation,
   memories: Memories,
+  losses: Losses,
 ): Promise<string[]> {
   const problems: string[] = [];
   const wrong: Wrong = (what) => problems.push(what);
   const entries = await sql.all<Entry>('SELECT account, amount, reason, change_id FROM credits_entries');
   const byReason = Map.groupBy(entries, ({ reason }) => reason);
-  await auditCards(sql, cards, entries, memories.cardPayers, wrong);
-  await auditX402(sql, byReason.get('x402_payment') ?? [], installation, memories.x402Payers, wrong);
+  await auditCards(sql, cards, entries, memories.cardPayers, losses, wrong);
+  const byX402 = byReason.get('x402_payment') ?? [];
+  await auditX402(sql, byX402, installation, memories.x402Payers, losses, wrong);
   await auditChains(sql, byReason.get('crypto_payment') ?? [], installation, memories.chainPayers, wrong);
-  await auditSpendings(sql, memories.spenders, wrong);
+  await auditSpendings(sql, memories.spenders, losses, wrong);
+  await auditReturns(sql, cards, installation, wrong);
   await auditDebts(sql, entries, wrong);
   return problems;
 }
@@ -50,20 +59,25 @@ interface QuoteRow {
   readonly id: string;
   readonly state: string;
   readonly address: string;
+  readonly address_type: string;
   readonly winc: string;
   readonly returned: string;
-  readonly paid_amount: number | null;
   readonly receipt_id: string | null;
+  readonly refund_due: number;
 }
 
-const cardReasons = new Set(['payment', 'card_refund', 'chargeback', 'chargeback_reversed']);
-/** Of disputes that have taken no money, or given it back. */
-const harmless = new Set([
-  'won',
-  'prevented',
-  'warning_needs_response',
-  'warning_under_review',
-  'warning_closed',
+interface GiftRow {
+  readonly receipt_id: string;
+  readonly amount: string;
+  readonly redeemed_by: string | null;
+}
+
+const cardReasons = new Set([
+  'payment',
+  'gifted_payment_redemption',
+  'card_refund',
+  'chargeback',
+  'chargeback_reversed',
 ]);
 
 async function auditCards(
@@ -71,45 +85,37 @@ async function auditCards(
   cards: SqlReader,
   entries: readonly Entry[],
   payers: readonly CardPayer[],
+  losses: Losses,
   wrong: Wrong,
 ): Promise<void> {
   const quotes = await sql.all<QuoteRow>(
-    "SELECT id, state, address, winc, returned, paid_amount, receipt_id FROM card_quotes WHERE purpose = 'top-up'",
+    "SELECT id, state, address, address_type, winc, returned, receipt_id, refund_due FROM card_quotes WHERE purpose = 'top-up'",
   );
   const quoteOf = new Map(quotes.map((quote) => [quote.id, quote]));
   const booked = Map.groupBy(
     entries.filter(({ reason }) => cardReasons.has(reason)),
     ({ change_id: change }) => change.split(':')[0] ?? '',
   );
-  const objects = await cards.all<{ kind: string; id: string; body: string }>(
-    "SELECT kind, id, body FROM objects WHERE kind IN ('payment_intent', 'charge', 'dispute')",
-  );
-  const parsed = objects.map(({ kind, id, body }) => ({ kind, id, body: JSON.parse(body) as unknown }));
-  const charges = new Map(parsed.filter(({ kind }) => kind === 'charge').map(({ id, body }) => [id, body]));
-  const disputes = Map.groupBy(
-    parsed.filter(({ kind }) => kind === 'dispute').map(({ body }) => body),
-    (dispute) => textOf(dispute, 'payment_intent') ?? '',
-  );
   const paid = new Set<string>();
-  for (const { kind, id, body } of parsed) {
-    if (kind !== 'payment_intent' || textOf(body, 'status') !== 'succeeded') continue;
-    const quote = quoteOf.get(textOf(memberOf(body, 'metadata'), 'quoteId') ?? '');
+  const gifts = new Map(
+    (await sql.all<GiftRow>('SELECT receipt_id, amount, redeemed_by FROM payment_gifts')).map((gift) => [
+      gift.receipt_id,
+      gift,
+    ]),
+  );
+  for (const { id, quoteId, amount, refunded, returns, isDisputed, wasDisputed } of await paymentsAt(cards)) {
+    const quote = quoteOf.get(quoteId);
     if (quote === undefined) {
       wrong(`the card payment ${id} has no quote`);
       continue;
     }
     paid.add(quote.id);
-    const charge = charges.get(textOf(body, 'latest_charge') ?? '');
-    const amount = Number(memberOf(body, 'amount'));
-    const refunded = Number(memberOf(charge, 'amount_refunded'));
-    const isDisputed = (disputes.get(id) ?? []).some(
-      (dispute) => !harmless.has(textOf(dispute, 'status') ?? ''),
-    );
     const sum = (booked.get(quote.receipt_id ?? '') ?? []).reduce((all, one) => all + BigInt(one.amount), 0n);
     const total = BigInt(quote.winc);
     const isGone = isDisputed || refunded >= amount;
     if (quote.state === 'failed') {
-      if (!isGone) wrong(`the card payment ${id} bought nothing, and is kept`);
+      if (!isGone && !(wasDisputed && quote.refund_due === 1))
+        wrong(`the card payment ${id} bought nothing, and is kept`);
       if (sum !== 0n) wrong(`the card payment ${id} failed, and ${sum} winc stand for it`);
       continue;
     }
@@ -117,8 +123,18 @@ async function auditCards(
       wrong(`the card payment ${id} is made, and its quote is ${quote.state}`);
       continue;
     }
-    const left = isGone ? 0n : total - (total * BigInt(refunded)) / BigInt(amount);
-    if (sum !== left)
+    const returned = BigInt(quote.returned);
+    const others = BigInt(refunded - [...returns.values()].reduce((all, one) => all + one, 0));
+    const share = (total * others) / BigInt(amount);
+    // What its holder returned is taken by the return, and not once more by the refund that it made.
+    const takenBack = isGone || share > total - returned ? total - returned : share;
+    const left = total - takenBack;
+    const gift = gifts.get(quote.receipt_id);
+    if (quote.address_type === 'email' && gift?.redeemed_by == null) {
+      if (sum !== 0n) wrong(`the gift of ${id} waits, and ${sum} winc stand for it`);
+      if (BigInt(gift?.amount ?? '0') !== left)
+        wrong(`the gift of ${id} is of ${gift?.amount ?? 'nothing'}, not of ${left}`);
+    } else if (sum !== left)
       wrong(
         `of the card payment ${id} (${amount}, ${refunded} back${isDisputed ? ', disputed' : ''}) ${sum} winc stand, not ${left}`,
       );
@@ -128,8 +144,9 @@ async function auditCards(
   }
   for (const payment of payers.flatMap((payer) => [...payer.payments.values()])) {
     const quote = quoteOf.get(payment.quoteId);
-    if (quote === undefined) wrong(`the quote ${payment.quoteId} was given, and is not there`);
-    else if (BigInt(quote.winc) !== payment.winc || quote.address !== payment.address)
+    if (quote === undefined) {
+      if (!losses.covers(payment.at)) wrong(`the quote ${payment.quoteId} was given, and is not there`);
+    } else if (BigInt(quote.winc) !== payment.winc || quote.address !== payment.address)
       wrong(`the quote ${payment.quoteId} is not what was promised`);
   }
 }
@@ -151,6 +168,7 @@ async function auditX402(
   entries: readonly Entry[],
   { chain }: PaymentInstallation,
   payers: readonly X402Payer[],
+  losses: Losses,
   wrong: Wrong,
 ): Promise<void> {
   const rows = await sql.all<X402Row>(
@@ -177,9 +195,11 @@ async function auditX402(
     if (nonce === undefined || !isGood || block === undefined) continue;
     if (!byNonce.has(nonce)) wrong(`${hash} was paid by x402, and nobody knows of it`);
   }
-  for (const { nonce, winc, item } of payers.flatMap(({ promises }) => promises)) {
+  for (const { nonce, winc, item, at } of payers.flatMap(({ promises }) => promises)) {
     const row = byNonce.get(nonce);
     if (row?.state !== 'credited') wrong(`the payment ${nonce} was taken, and is ${row?.state}`);
+    // What it was paid for is not on its chain.
+    else if (losses.covers(at)) continue;
     else if (winc !== undefined && BigInt(row.winc) !== winc)
       wrong(`the payment ${nonce} was said to be worth ${winc}, and is worth ${row.winc}`);
     else if (item !== undefined && (row.item !== item || row.purchase === 'reserved'))
@@ -251,7 +271,12 @@ async function auditChains(
 }
 
 /** Each item is paid for once, with its price. */
-async function auditSpendings(sql: SqlReader, spenders: readonly Spender[], wrong: Wrong): Promise<void> {
+async function auditSpendings(
+  sql: SqlReader,
+  spenders: readonly Spender[],
+  losses: Losses,
+  wrong: Wrong,
+): Promise<void> {
   const items = await sql.all<{ id: string; state: string; winc: string }>(
     'SELECT id, state, winc FROM upload_items',
   );
@@ -271,10 +296,53 @@ async function auditSpendings(sql: SqlReader, spenders: readonly Spender[], wron
     if (state === 'settled' && amount !== '0') wrong(`${amount} winc were taken for ${id}, which is no item`);
   }
   const known = new Set(items.map(({ id }) => id));
-  for (const id of spenders.flatMap(({ receipts }) => [...receipts])) {
-    if (!known.has(id)) wrong(`the item ${id} has a receipt, and is not there`);
+  for (const [id, at] of spenders.flatMap(({ receipts }) => [...receipts])) {
+    if (!known.has(id) && !losses.covers(at)) wrong(`the item ${id} has a receipt, and is not there`);
   }
 }
+
+interface ReturnRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly amount: string;
+  readonly recipient: string;
+  readonly reference: string | null;
+}
+
+/** What was returned went back once, and nothing else did. */
+async function auditReturns(
+  sql: SqlReader,
+  cards: SqlReader,
+  { arweave }: PaymentInstallation,
+  wrong: Wrong,
+): Promise<void> {
+  const rows = await sql.all<ReturnRow>(
+    'SELECT id, kind, state, amount, recipient, reference FROM payment_returns',
+  );
+  const refunds = new Map((await paymentsAt(cards)).flatMap(({ returns }) => [...returns]));
+  const transfers = new Map(
+    [...arweave.best.mined.values()]
+      .map(({ transaction }) => transaction)
+      .map(({ id, target, quantity }) => ({ id: base64url(id), target: base64url(target), quantity }))
+      .filter(({ target, quantity }) => quantity > 0n && target !== serviceWallet.address)
+      .map((transfer) => [transfer.id, transfer]),
+  );
+  for (const { id, kind, state, amount, recipient, reference } of rows) {
+    const isCard = kind === 'card';
+    const transfer = transfers.get(reference ?? '');
+    const sent = isCard ? refunds.get(id) : transfer?.quantity;
+    if (isCard) refunds.delete(id);
+    else transfers.delete(reference ?? '');
+    if (state === 'confirmed' && String(sent) !== amount)
+      wrong(`the return ${id} of ${amount} is confirmed, and ${sent ?? 'nothing'} went back`);
+    if (state !== 'confirmed' && sent !== undefined) wrong(`the return ${id} is ${state}, and went back`);
+    if (transfer !== undefined && transfer.target !== recipient) wrong(`the return ${id} went to another`);
+  }
+  for (const id of [...refunds.keys(), ...transfers.keys()]) wrong(`${id} went back, and nobody returned it`);
+}
+
+const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
 
 /** Whoever owes had a payment taken back. */
 async function auditDebts(sql: SqlReader, entries: readonly Entry[], wrong: Wrong): Promise<void> {

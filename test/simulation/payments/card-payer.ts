@@ -1,8 +1,14 @@
-/** Somebody who buys credits by card, for the own wallet or another's, and later wants the money back, or gets it. */
+/**
+ * Somebody who buys credits by card, for the own wallet, for another's, or as a gift for whoever has an email address; and
+ * later wants the money back, or gets it.
+ */
 import { memberOf, textOf, tryParseJson } from '../../../src/formats/json.ts';
+import { Cardholder } from '../cardholder.ts';
+import { skewed } from '../faults.ts';
+import { hour, minute } from '../person.ts';
 import type { Life } from '../process.ts';
-import { cardKeys, cardUrl } from './installation.ts';
-import { hour, minute, Person, type PersonOptions, second } from './person.ts';
+import { Customer, type CustomerOptions } from './customer.ts';
+import { returnPayment } from './return-request.ts';
 
 export interface CardPayment {
   readonly intentId: string;
@@ -10,97 +16,67 @@ export interface CardPayment {
   readonly address: string;
   /** What was promised for it. */
   readonly winc: bigint;
+  /** Of the world. */
+  readonly at: number;
 }
 
 const pauseMs = 12 * minute;
 
-export class CardPayer extends Person {
+export class CardPayer extends Customer {
   /** Those that were begun, by what the provider calls them. */
   readonly payments = new Map<string, CardPayment>();
   /** Wallets that others have, to which this one pays too. */
   readonly #others: readonly string[];
-  #count = 0;
+  readonly #cardholder = new Cardholder(this);
 
-  constructor(options: PersonOptions & { readonly others: readonly string[] }) {
+  constructor(options: CustomerOptions & { readonly others: readonly string[] }) {
     super(options);
     this.#others = options.others;
   }
 
-  readonly program = (life: Life): Promise<void> => this.live(life, pauseMs, () => this.#buy(life));
+  readonly program = (life: Life): Promise<void> =>
+    this.live(life, pauseMs, async () => {
+      if (!this.forgets && this.random.below(6) === 0)
+        return returnPayment(life, this, (payment) => textOf(payment, 'kind') === 'card');
+      await this.#buy(life);
+    });
 
   async #buy(life: Life): Promise<void> {
     const { random } = this;
-    const address = random.below(3) === 0 ? random.pick(this.#others) : this.wallet.address;
+    const isGift = random.below(5) === 0;
+    const wallet = random.below(3) === 0 ? random.pick(this.#others) : this.wallet.address;
+    const address = isGift ? `${this.process.name}@people.test` : wallet;
     const amount = random.between(5, 40) * 100;
-    const path = `/v1/top-up/payment-intent/${address}/usd/${amount}?token=solana`;
+    const kind = isGift ? 'destinationAddressType=email' : 'token=solana';
+    const path = `/v1/top-up/payment-intent/${address}/usd/${amount}?${kind}`;
     const answer = await this.ask(this.payment(), { path });
     if (answer === undefined || answer.status !== 200) return;
     const made = tryParseJson(answer.body.toString());
     const intentId = textOf(memberOf(made, 'paymentSession'), 'id') ?? '';
     const quote = memberOf(made, 'topUpQuote');
     const winc = BigInt(textOf(quote, 'winstonCreditAmount') ?? '0');
-    this.payments.set(intentId, { intentId, quoteId: textOf(quote, 'topUpQuoteId') ?? '', address, winc });
-    void this.#pay(life, intentId);
+    const quoteId = textOf(quote, 'topUpQuoteId') ?? '';
+    this.payments.set(intentId, { intentId, quoteId, address, winc, at: life.world.time });
+    void this.#cardholder.pay(life, intentId);
+    if (isGift) void this.#redeem(life, quoteId, address);
   }
 
-  async #pay(life: Life, intentId: string): Promise<void> {
+  /** Whoever the gift is for fetches it, maybe never; asks twice at times, for one wallet and another. */
+  async #redeem(life: Life, quoteId: string, email: string): Promise<void> {
     const { random } = this;
-    const when = random.below(10);
-    if (when === 0) return;
-    await life.wait(when === 1 ? hour * random.fraction() * 2 : minute * random.fraction());
-    const kind = random.below(10);
-    const method =
-      kind < 6 ? 'pm_card_visa' : kind < 9 ? 'pm_card_createDispute' : 'pm_card_visa_chargeDeclined';
-    const paid = await this.#provider(life, `/v1/payment_intents/${intentId}/confirm`, {
-      payment_method: method,
-    });
-    if (paid?.status !== 200) return;
-    this.tell(`paid ${intentId} with ${method}`);
-    await life.wait(skewedWait(random.fraction()));
-    if (method === 'pm_card_createDispute') await this.#endDispute(life, intentId);
-    else if (random.below(3) === 0) await this.#refund(life, intentId);
-  }
-
-  async #refund(life: Life, intentId: string): Promise<void> {
-    const amount = this.random.below(2) === 0 ? undefined : this.random.between(1, 400);
-    const given = await this.#provider(life, '/v1/refunds', {
-      payment_intent: intentId,
-      ...(amount !== undefined && { amount: String(amount) }),
-    });
-    if (given?.status === 200)
-      this.tell(`got ${amount === undefined ? 'all' : `${amount} cents`} of ${intentId} back`);
-  }
-
-  async #endDispute(life: Life, intentId: string): Promise<void> {
-    const listed = await this.insist(life, () => cardUrl, {
-      path: `/v1/disputes?payment_intent=${intentId}`,
-      headers: { authorization: `Bearer ${cardKeys.secretKey}` },
-    });
-    const disputes = memberOf(tryParseJson(listed?.body.toString() ?? ''), 'data');
-    const [dispute]: unknown[] = Array.isArray(disputes) ? disputes : [];
-    const id = textOf(dispute, 'id');
-    if (id === undefined || this.random.below(3) === 0) return;
-    const won = this.random.below(2) === 0;
-    await this.#provider(life, `/v1/disputes/${id}`, {
-      'evidence[uncategorized_text]': won ? 'winning_evidence' : 'losing_evidence',
-    });
-    this.tell(`the dispute of ${intentId} is ${won ? 'won' : 'lost'} by the service`);
-  }
-
-  /** A change at the provider, made once however often it is asked for. */
-  #provider(life: Life, path: string, form: Record<string, string>) {
-    this.#count += 1;
-    return this.insist(life, () => cardUrl, {
-      path,
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${cardKeys.secretKey}`,
-        'content-type': 'application/x-www-form-urlencoded',
-        'idempotency-key': `${this.process.name}-${this.#count}`,
-      },
-      body: new URLSearchParams(form).toString(),
-    });
+    if (random.below(4) === 0) return;
+    let redeemedBy: string | undefined;
+    for (let tries = 0; tries < 6; tries += 1) {
+      await life.wait(skewed(random, minute, 3 * hour));
+      const wallet = random.pick(this.#others);
+      const answer = await this.ask(this.payment(), {
+        path: `/v1/redeem?id=${quoteId}&email=${email}&destinationAddress=${wallet}&token=solana`,
+      });
+      if (answer?.status !== 200) continue;
+      if (redeemedBy !== undefined && !this.forgets)
+        return life.world.broken(`the gift ${quoteId} went to ${redeemedBy}, and to ${wallet}`);
+      redeemedBy = wallet;
+      this.tell(`the gift ${quoteId} is redeemed`);
+    }
   }
 }
-
-const skewedWait = (fraction: number): number => 10 * second + 20 * hour * fraction ** 4;

@@ -10,9 +10,11 @@ import { ethereumAddress } from '../../../src/wallets/ethereum/address.ts';
 import { publicKeyOf } from '../../../src/wallets/ethereum/secp256k1.ts';
 import { ethereumTestKey } from '../../../src/wallets/testing/keys.ts';
 import { skewed } from '../faults.ts';
+import { hour, minute, second } from '../person.ts';
 import type { Life } from '../process.ts';
+import { Customer, type CustomerOptions } from './customer.ts';
 import { payee, serviceWallet } from './installation.ts';
-import { hour, minute, Person, type PersonOptions, second } from './person.ts';
+import { returnPayment } from './return-request.ts';
 
 export interface ChainPromise {
   readonly id: string;
@@ -20,19 +22,20 @@ export interface ChainPromise {
   /** Whom the payer named, or the payer. */
   readonly destination: string;
   readonly quantity: bigint;
+  readonly token: string;
   /** What the service said of it last. */
   told: 'credited' | 'pending' | undefined;
 }
 
 const pauseMs = 10 * minute;
 
-export class ChainPayer extends Person {
+export class ChainPayer extends Customer {
   readonly promises = new Map<string, ChainPromise>();
   readonly address: string;
   readonly #arweave: ArweaveKey;
   #count = 0;
 
-  constructor(options: PersonOptions & { readonly arweave: ArweaveKey }) {
+  constructor(options: CustomerOptions & { readonly arweave: ArweaveKey }) {
     super(options);
     this.address = ethereumAddress(publicKeyOf(ethereumTestKey(options.name)));
     this.#arweave = options.arweave;
@@ -42,10 +45,14 @@ export class ChainPayer extends Person {
   readonly program = (life: Life): Promise<void> =>
     this.live(life, pauseMs, async () => {
       const { random } = this;
-      const kind = random.below(5);
+      const kind = random.below(6);
       const named = random.below(2) === 0 ? this.wallet.address : undefined;
       if (kind === 0) return this.#payArweave(life, named);
       if (kind === 4) return this.#reportForeign();
+      if (kind === 5) {
+        if (this.forgets) return;
+        return returnPayment(life, this, (payment) => textOf(payment, 'token') === 'arweave');
+      }
       const isDollars = kind < 3;
       const quantity = BigInt(random.between(1, 9)) * (isDollars ? 1_000_000n : 10n ** 15n);
       const memo =
@@ -61,15 +68,25 @@ export class ChainPayer extends Person {
       this.tell(`sent ${quantity} of ${isDollars ? 'dollars' : 'ether'} as ${hash.slice(0, 8)}`);
       const promise: ChainPromise = {
         ...{ id: hash, chain: 'base', quantity, told: undefined },
-        destination: named ?? this.address,
+        ...{ token: isDollars ? 'base-usdc' : 'base-eth', destination: named ?? this.address },
       };
       this.promises.set(hash, promise);
-      await this.#report(life, promise, isDollars ? 'base-usdc' : 'base-eth');
+      await this.#report(life, promise);
     });
 
-  async #report(life: Life, promise: ChainPromise, token: string): Promise<void> {
+  /** The service has forgotten what was reported lately: all of it is reported again. */
+  reportAgain(): void {
+    for (const promise of this.promises.values()) {
+      if (promise.told === undefined) continue;
+      promise.told = undefined;
+      const { life } = this.process;
+      life?.after(0, () => void this.#report(life, promise));
+    }
+  }
+
+  async #report(life: Life, promise: ChainPromise): Promise<void> {
     const asked = {
-      path: `/v1/account/balance/${token}`,
+      path: `/v1/account/balance/${promise.token}`,
       method: 'POST',
       body: JSON.stringify({ tx_id: promise.id }),
     } as const;
@@ -140,10 +157,10 @@ export class ChainPayer extends Person {
     this.tell(`sent ${quantity} winston as ${id.slice(0, 6)}`);
     const promise: ChainPromise = {
       ...{ id, chain: 'arweave', quantity, told: undefined },
-      destination: named ?? this.#arweave.address,
+      ...{ token: 'arweave', destination: named ?? this.#arweave.address },
     };
     this.promises.set(id, promise);
-    await this.#report(life, promise, 'arweave');
+    await this.#report(life, promise);
   }
 }
 

@@ -1,12 +1,9 @@
 /** An installation that sells credits and takes uploads: processes on one ledger, and whom they deal with outside. */
-import '../node-http.ts';
 import { ledgerMigrations } from '../../../src/cli/ledger-database.ts';
 import { type Config, readConfig } from '../../../src/config/config.ts';
 import { createCredits } from '../../../src/credits/ledger/ledger.ts';
 import { RequestSignatures } from '../../../src/credits/signatures/request-signatures.ts';
 import { parseSolanaAddress } from '../../../src/formats/solana/address.ts';
-import { createLocalCardProvider } from '../../../src/localnet/card/local-card-provider.ts';
-import { migrations as cardProviderMigrations } from '../../../src/localnet/card/migrations.ts';
 import { createAuthenticator } from '../../../src/payment/auth/request-wallet.ts';
 import { createCardPart } from '../../../src/payment/card/part.ts';
 import { createGifts } from '../../../src/payment/gifts.ts';
@@ -24,6 +21,7 @@ import { ed25519RawPublicKey, signEd25519 } from '../../../src/wallets/solana/ed
 import { ed25519TestKey, ethereumTestKey, testArweaveKey } from '../../../src/wallets/testing/keys.ts';
 import { ArweaveNetwork } from '../arweave.ts';
 import { SimulatedBlobs } from '../blobs.ts';
+import { balancerUrl, cardSettings, SimulatedCards } from '../cards.ts';
 import { SimulatedDatabase } from '../database.ts';
 import { EvmNetwork } from '../evm.ts';
 import type { Network } from '../network.ts';
@@ -33,13 +31,6 @@ import { logOf } from '../uploads/installation.ts';
 import type { World } from '../world.ts';
 import { Facilitator } from './facilitator.ts';
 
-export const cardKeys = {
-  secretKey: `sk_test_${'s'.repeat(48)}`,
-  publishableKey: `pk_test_${'p'.repeat(48)}`,
-  webhookSecret: `whsec_${'w'.repeat(32)}`,
-};
-const cardPort = 4_900;
-export const cardUrl = `http://127.0.0.1:${cardPort}`;
 /** Dollars on this chain pay by x402 and by report. */
 const usdc = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 /** One wallet is paid in both ways. */
@@ -53,9 +44,7 @@ export interface PayProcess extends Server {
 
 export interface PaymentInstallation {
   readonly ledger: SimulatedDatabase;
-  /** Of the card provider. */
-  readonly cards: SimulatedDatabase;
-  readonly cardProvider: Server;
+  readonly cards: SimulatedCards;
   readonly processes: readonly PayProcess[];
   readonly arweave: ArweaveNetwork;
   readonly chain: EvmNetwork;
@@ -66,14 +55,13 @@ export interface PaymentInstallation {
 export function createPayments(world: World, network: Network): PaymentInstallation {
   const random = world.random('payments');
   const ledger = new SimulatedDatabase(world, 'money', ledgerMigrations);
-  const cards = new SimulatedDatabase(world, 'card provider', cardProviderMigrations);
+  const cards = new SimulatedCards(world);
   const blobs = new SimulatedBlobs(world);
   const arweave = new ArweaveNetwork(world, network, 1 + random.below(2), 'ar');
   arweave.funds.set(serviceWallet.address, 10n ** 15n);
   const chain = new EvmNetwork(world, network, { name: 'base', nodes: 1 + random.below(3), asset: usdc });
   const facilitator = new Facilitator(world, network, chain);
   const outside = { arweave, chain, facilitator };
-  const balancerUrl = 'http://pay.test';
   const processes = Array.from({ length: 1 + random.below(2) }, (_, index): PayProcess => {
     const ports = { payment: 4_000 + index, upload: 4_100 + index };
     const config = configOf(ports, outside);
@@ -84,31 +72,9 @@ export function createPayments(world: World, network: Network): PaymentInstallat
       program: (life) => run(life, config, outside, ledger, blobs),
     };
   });
-  balance(world, network, balancerUrl, processes);
-  const cardProvider: Server = {
-    process: world.process('card'),
-    async program(life) {
-      const provider = createLocalCardProvider(
-        { ...readConfig({}), LOCAL_NETWORK_HOST: '127.0.0.1', LOCAL_CARD_PORT: cardPort },
-        { log: logOf(life), store: { sql: cards.open(), keys: cardKeys } },
-      );
-      await provider.start();
-      await provider.deliverTo(`${balancerUrl}/v1/stripe-webhook`);
-    },
-  };
-  return { ledger, cards, cardProvider, processes, arweave, chain, facilitator, balancerUrl };
-}
-
-/** One address for all processes: whoever is there is asked. */
-function balance(world: World, network: Network, url: string, processes: readonly PayProcess[]): void {
-  const random = world.random('balancer');
-  const balancer = world.process('balancer');
-  const life = balancer.start(async () => {});
-  network.host(url, life, (asked) => {
-    const running = processes.filter(({ process }) => process.isRunning);
-    const { paymentUrl } = random.pick(running.length > 0 ? running : processes);
-    return network.ask(life, paymentUrl, { ...asked, from: balancer.name });
-  });
+  const services = processes.map(({ process, paymentUrl }) => ({ process, url: paymentUrl }));
+  cards.balance(world, network, services);
+  return { ledger, cards, processes, arweave, chain, facilitator, balancerUrl };
 }
 
 interface OutsideWorld {
@@ -130,12 +96,7 @@ async function run(
   const credits = createCredits({ sql });
   const pricing = byteForWinc({ sql, credits });
   const cards = createCardPayments(
-    {
-      ...config,
-      STRIPE_SECRET_KEY: cardKeys.secretKey,
-      STRIPE_WEBHOOK_SECRET: cardKeys.webhookSecret,
-      STRIPE_API_URL: cardUrl,
-    },
+    { ...config, ...cardSettings },
     {
       ...{ sql, pricing, log },
       returnFailedIn: (tx, id) => failReturn(tx, credits, id, 'the refund failed', Date.now()),

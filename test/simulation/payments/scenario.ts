@@ -1,22 +1,26 @@
 /** Money in and out: what payers were promised and what became of their money, held against the ledger. */
 import { type Credits, winc } from '../../../src/credits/credits.ts';
 import { createCredits } from '../../../src/credits/ledger/ledger.ts';
-import { textOf, tryParseJson } from '../../../src/formats/json.ts';
 import { HttpClient } from '../../../src/outside/http.ts';
 import { Bookkeeping } from '../../../src/payment/bookkeeping.ts';
 import { moreArweaveKeys } from '../../../src/wallets/testing/keys.ts';
+import { Calm } from '../calm.ts';
+import { cardUrl } from '../cards.ts';
 import { evmFaults } from '../evm.ts';
 import { clockFaults, databaseFaults, networkFaults, processFaults } from '../faults.ts';
 import type { Network } from '../network.ts';
+import { minute, type Person } from '../person.ts';
+import { type Ailment, type Probed, Prober } from '../prober.ts';
 import type { Client, Scenario } from '../scenario.ts';
 import { nodeFaults } from '../uploads/faults.ts';
 import type { World } from '../world.ts';
 import { auditBooks, type Memories } from './books.ts';
 import { CardPayer } from './card-payer.ts';
 import { ChainPayer } from './chain-payer.ts';
+import { Customer } from './customer.ts';
 import { facilitatorFaults } from './facilitator.ts';
-import { cardUrl, createPayments, serviceWallet } from './installation.ts';
-import { minute, Person } from './person.ts';
+import { createPayments, type PayProcess, serviceWallet } from './installation.ts';
+import { Restorer } from './restorer.ts';
 import { Spender } from './spender.ts';
 import { Thief } from './thief.ts';
 import { X402Payer } from './x402-payer.ts';
@@ -25,17 +29,44 @@ interface PaymentsOptions {
   readonly world: World;
   readonly network: Network;
   readonly isDay: () => boolean;
+  /** The operator loses the ledger and restores it. Then signatures and sessions of a lost time are forgotten too. */
+  readonly restores: boolean;
 }
 
 /** What the bystander has, and never signs anything to lose. */
 const own = 10n ** 12n;
 const auditEvery = 10 * minute;
 
-export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Scenario {
+const probedOf = (processes: readonly PayProcess[]): Probed[] =>
+  processes.flatMap(({ process, paymentUrl, uploadUrl }) => [
+    { process, url: paymentUrl },
+    { process, url: uploadUrl },
+  ]);
+
+const isPayment = ({ url }: Probed): boolean => url.includes(':40');
+
+/** What processes say of themselves while it is so. */
+const ailments: readonly Ailment[] = [
+  {
+    kinds: ['wrong clock', 'clock jump', 'killed in another time'],
+    withinMs: 4 * minute,
+    says: /Clock is off by/,
+    concerns: (probed) => isPayment(probed) && Math.abs(probed.process.clockAhead) > 2 * minute,
+  },
+  {
+    kinds: ['empty wallet'],
+    withinMs: 3 * minute,
+    says: /Wallet runs dry/,
+    concerns: (probed) => !isPayment(probed),
+  },
+  { kinds: ['database away'], withinMs: 3 * minute, says: /./, concerns: () => true },
+];
+
+export function paymentsScenario({ world, network, isDay, restores }: PaymentsOptions): Scenario {
   const installation = createPayments(world, network);
-  const { ledger, cards, processes, cardProvider, arweave, chain, facilitator } = installation;
-  const common = { world, installation, isDay };
-  const bystander = new Person({ ...common, name: 'bystander' });
+  const { ledger, cards, processes, arweave, chain, facilitator } = installation;
+  const common = { world, installation, isDay, forgets: restores };
+  const bystander = new Customer({ ...common, name: 'bystander' });
   const spenders: Spender[] = [];
   const friends = () => [...spenders, bystander].map(({ wallet }) => wallet.address);
   spenders.push(...['spender-1', 'spender-2'].map((name) => new Spender({ ...common, name, friends })));
@@ -48,6 +79,12 @@ export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Sc
     chainPayers: [new ChainPayer({ ...common, name: 'sender', arweave: moreArweaveKeys.second })],
   };
   const thief = new Thief({ ...common, name: 'thief', victim: bystander });
+  const calm = new Calm(() => world.time, 0);
+  const prober = new Prober({ world, isDay, name: 'prober', calm, probed: probedOf(processes), ailments });
+  const restored = () => {
+    for (const payer of memories.chainPayers) payer.reportAgain();
+  };
+  const restorer = new Restorer({ ...common, name: 'operator', restored });
 
   /** The operator's own check of the ledger, which must hold at any moment, whoever is at work. */
   const auditor: Client = {
@@ -65,17 +102,18 @@ export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Sc
   };
 
   return {
-    name: 'payments',
-    servers: [...processes, cardProvider],
+    name: restores ? 'restores' : 'payments',
+    servers: [...processes, cards.server],
     clients: [
       auditor,
+      prober,
       ...memories.spenders,
       ...memories.cardPayers,
       ...memories.x402Payers,
       ...memories.chainPayers,
-      thief,
+      restores ? restorer : thief,
     ],
-    faults: [
+    faults: calm.watched([
       ...processFaults(processes),
       ...clockFaults(processes, [ledger]),
       ...databaseFaults([ledger]),
@@ -86,12 +124,13 @@ export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Sc
           ...[...chain.nodes, ...arweave.nodes].map(({ url }) => url),
           ...[cardUrl, facilitator.url, installation.balancerUrl],
         ],
-        [...processes, cardProvider],
+        [...processes, cards.server],
       ),
       ...nodeFaults(arweave, serviceWallet.address),
       ...evmFaults(chain),
       ...facilitatorFaults(facilitator),
-    ],
+      ...cards.faults,
+    ]),
 
     watch() {
       if (!ledger.isQuiet) return;
@@ -108,34 +147,30 @@ export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Sc
       const some = (what: string, query: string): string[] =>
         ledger.look<{ id: string }>(query).map(({ id }) => `${what} ${id}`);
       return [
-        ...some(
-          'card quote',
-          `SELECT id FROM card_quotes WHERE refund_due = 1
-             OR (state IN ('opening', 'quoted') AND payable_until < ${world.now})`,
-        ),
-        ...(cards.isQuiet ? unseenPayments() : ['a change at the card provider']),
-        ...some('card event', "SELECT id FROM card_events WHERE state = 'waiting'"),
+        ...restorer.open,
+        ...cards.waiting(ledger, world.now),
         ...some('payment of dollars', "SELECT id FROM x402_payments WHERE state = 'open'"),
         ...some(
           'chain payment',
           "SELECT transaction_id AS id FROM payment_chain_transactions WHERE state = 'pending'",
         ).filter((what) => !isLost(what.split(' ').at(-1) ?? '')),
+        ...some('return', "SELECT id FROM payment_returns WHERE state IN ('due', 'sent')"),
+        ...some('upload in parts', "SELECT id FROM upload_sessions WHERE state = 'finalizing'"),
       ];
     },
 
     async settled() {
       const sql = ledger.open();
-      const wrong = await auditBooks(sql, cards.open(), installation, memories);
+      const wrong = await auditBooks(sql, cards.database.open(), installation, memories, restorer);
       const books = new Bookkeeping({ sql, credits: createCredits({ sql }) });
       const { ok, problems } = await books.check();
       if (!ok) wrong.push(`the ledger does not add up: ${problems.join('; ')}`);
-      const { payments, refunds, cardEvents, returns } = await books.open();
+      const { payments, cardEvents, returns } = await books.open();
       for (const { id } of [...payments, ...cardEvents, ...returns]) wrong.push(`${id} waits for a person`);
-      if (refunds.length > 0) wrong.push(`${refunds.length} refunds are owed`);
       const http = new HttpClient({ timeoutMs: minute, maxBytes: 65_536 });
       for (const { paymentUrl, uploadUrl, process } of processes) {
         for (const url of [paymentUrl, uploadUrl]) {
-          const answer = await http.call(`${url}/health`).catch(() => undefined);
+          const answer = await http.call(`${url}/health?strict=true`).catch(() => undefined);
           if (answer?.status !== 200)
             wrong.push(`${process.name} is not healthy: ${answer?.status} ${answer?.body}`);
         }
@@ -143,18 +178,6 @@ export function paymentsScenario({ world, network, isDay }: PaymentsOptions): Sc
       return wrong;
     },
   };
-
-  /** Of quotes that may still be paid. */
-  function unseenPayments(): string[] {
-    return ledger
-      .look<{ id: string }>("SELECT intent_id AS id FROM card_quotes WHERE state IN ('opening', 'quoted')")
-      .filter(({ id }) =>
-        cards
-          .look<{ body: string }>('SELECT body FROM objects WHERE id = ?', id)
-          .some(({ body }) => textOf(tryParseJson(body), 'status') === 'succeeded'),
-      )
-      .map(({ id }) => `card payment ${id}`);
-  }
 
   /** Sent, and never to come to the chain: nodes forgot it, and its time is over. */
   function isLost(id: string): boolean {

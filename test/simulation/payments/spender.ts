@@ -1,20 +1,23 @@
 /** Somebody who uploads with credits, lends them to others, takes them back, and has others pay. */
 import { parseItemHeader } from '../../../src/formats/ans104/item-header.ts';
+import { textOf, tryParseJson } from '../../../src/formats/json.ts';
 import { signItem, solanaSigner } from '../../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../../src/wallets/testing/keys.ts';
+import { minute } from '../person.ts';
 import type { Life } from '../process.ts';
-import { minute, Person, type PersonOptions } from './person.ts';
+import { Customer, type CustomerOptions } from './customer.ts';
 
 const pauseMs = 12 * minute;
+const chunkSize = 5 * 1024 * 1024;
 
-export class Spender extends Person {
-  /** Items that have a receipt. */
-  readonly receipts = new Set<string>();
+export class Spender extends Customer {
+  /** Items that have a receipt, and since when. */
+  readonly receipts = new Map<string, number>();
   readonly #signer;
   readonly #friends: () => readonly string[];
   #count = 0;
 
-  constructor(options: PersonOptions & { readonly friends: () => readonly string[] }) {
+  constructor(options: CustomerOptions & { readonly friends: () => readonly string[] }) {
     super(options);
     this.#signer = solanaSigner(ed25519TestKey(options.name));
     this.#friends = options.friends;
@@ -54,12 +57,37 @@ export class Spender extends Person {
       'content-type': 'application/octet-stream',
       ...(paidBy !== undefined && { 'x-paid-by': paidBy }),
     };
-    const asked = { path: '/v1/tx', method: 'POST', body: bytes, headers } as const;
-    const answer = await this.insist(life, () => this.upload(), asked);
+    const answer =
+      this.random.below(4) === 0
+        ? await this.#inParts(life, bytes, headers)
+        : await this.insist(life, () => this.upload(), {
+            path: '/v1/tx',
+            method: 'POST',
+            body: bytes,
+            headers,
+          });
     if (answer === undefined || answer.status >= 300) return;
-    this.receipts.add(header.id);
+    this.receipts.set(header.id, life.world.time);
     this.tell(
       `has a receipt of ${header.id.slice(0, 6)}${tags.length === 0 ? '' : `, with ${tags[0]?.name}`}`,
     );
+  }
+
+  /** The same item as an upload in parts: finalized by whoever is asked, at two addresses at once at times. */
+  async #inParts(life: Life, body: Buffer, headers: Readonly<Record<string, string>>) {
+    const to = () => this.upload();
+    const begun = await this.insist(life, to, { path: `/v1/chunks/solana/-1/-1?chunkSize=${chunkSize}` });
+    const id = textOf(tryParseJson(begun?.body.toString() ?? ''), 'id');
+    if (begun?.status !== 200 || id === undefined) return undefined;
+    const part = { path: `/v1/chunks/solana/${id}/0`, method: 'POST', body, headers } as const;
+    if ((await this.insist(life, to, part))?.status !== 200) return undefined;
+    const paidBy = headers['x-paid-by'];
+    const end = {
+      path: `/v1/chunks/solana/${id}/-1`,
+      method: 'POST',
+      headers: paidBy === undefined ? {} : { 'x-paid-by': paidBy },
+    } as const;
+    if (this.random.below(3) === 0) void this.ask(this.upload(), end);
+    return this.insist(life, to, end);
   }
 }

@@ -1,15 +1,16 @@
 /** Somebody who reads what a wallet shows to the service, and tries to act with it. */
 
 import { signedHeaders } from '../../support/request-signers.ts';
+import { minute, type Person } from '../person.ts';
 import type { Life } from '../process.ts';
-import { minute, Person, type PersonOptions } from './person.ts';
+import { Customer, type CustomerOptions } from './customer.ts';
 
 const pauseMs = 20 * minute;
 
-export class Thief extends Person {
+export class Thief extends Customer {
   readonly #victim;
 
-  constructor(options: PersonOptions & { readonly victim: Person }) {
+  constructor(options: CustomerOptions & { readonly victim: Person }) {
     super(options);
     this.#victim = options.victim;
   }

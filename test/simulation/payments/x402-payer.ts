@@ -9,9 +9,10 @@ import { signPayment } from '../../../src/localnet/x402/testing.ts';
 import type { HttpAnswer } from '../../../src/outside/http.ts';
 import { signItem, solanaSigner } from '../../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey, ethereumTestKey } from '../../../src/wallets/testing/keys.ts';
+import { type Asked, minute } from '../person.ts';
 import type { Life } from '../process.ts';
+import { Customer, type CustomerOptions } from './customer.ts';
 import { payee } from './installation.ts';
-import { minute, Person, type PersonOptions } from './person.ts';
 
 interface Shown {
   readonly path: string;
@@ -23,12 +24,14 @@ export interface X402Promise {
   /** What the answer said was credited, or the item that has a receipt. */
   readonly winc?: bigint;
   readonly item?: string;
+  /** Of the world. */
+  readonly at: number;
 }
 
 const pauseMs = 10 * minute;
 const chunkSize = 5 * 1024 * 1024;
 
-export class X402Payer extends Person {
+export class X402Payer extends Customer {
   readonly promises: X402Promise[] = [];
   /** Requests by which uploads in parts were begun, and as what. */
   readonly #sessions = new Map<string, { readonly shown: Shown; readonly id: string }>();
@@ -37,7 +40,7 @@ export class X402Payer extends Person {
   readonly #bystander: string;
   #count = 0;
 
-  constructor(options: PersonOptions & { readonly bystander: string }) {
+  constructor(options: CustomerOptions & { readonly bystander: string }) {
     super(options);
     this.#key = ethereumTestKey(options.name);
     this.#signer = solanaSigner(ed25519TestKey(options.name));
@@ -47,14 +50,14 @@ export class X402Payer extends Person {
   readonly program = (life: Life): Promise<void> =>
     this.live(life, pauseMs, async () => {
       const kind = this.random.below(8);
-      if (kind < 3) await this.#topUp(life);
+      if (kind < 3 || this.forgets) await this.#topUp(life);
       else if (kind < 5) await this.#uploadItem(life);
       else if (kind < 7) await this.#uploadInParts(life);
       else await this.#showAgain(life);
     });
 
   /** What is asked for a request, as a payment that was not shown yet; undefined where nobody answers. */
-  async #paymentFor(life: Life, address: () => string, asked: Parameters<Person['ask']>[1]) {
+  async #paymentFor(life: Life, address: () => string, asked: Asked) {
     const answer = await this.insist(life, address, asked, { tries: 3 });
     if (answer?.status !== 402) return undefined;
     const accepts = memberOf(tryParseJson(answer.body.toString()), 'accepts');
@@ -81,7 +84,7 @@ export class X402Payer extends Person {
     const answer = await this.insist(life, pay, { path, headers }, { isOver: isSettled });
     if (answer?.status !== 200) return this.tell(`was refused a payment of dollars: ${answer?.status}`);
     const winc = BigInt(creditedIn(answer));
-    this.promises.push({ nonce, winc });
+    this.promises.push({ nonce, winc, at: life.world.time });
     this.tell(`bought ${winc} winc with dollars`);
     if (this.random.below(3) > 0) return;
     const again = await this.ask(this.payment(), { path, headers });
@@ -114,7 +117,7 @@ export class X402Payer extends Person {
     const headers = { ...asked.headers, ...payment.headers };
     const answer = await this.insist(life, to, { ...asked, headers }, { isOver: isSettled });
     if (answer?.status !== 200) return this.tell(`could not upload with dollars: ${answer?.status}`);
-    this.promises.push({ nonce: payment.nonce, item: id });
+    this.promises.push({ nonce: payment.nonce, item: id, at: life.world.time });
     this.tell(`uploaded ${id.slice(0, 6)} with dollars`);
   }
 
@@ -141,7 +144,7 @@ export class X402Payer extends Person {
     if (part?.status !== 200) return;
     const ended = await this.insist(life, to, { path: `/v1/chunks/solana/${session}/-1`, method: 'POST' });
     if (ended?.status !== 200) return;
-    this.promises.push({ nonce: payment.nonce, item: id });
+    this.promises.push({ nonce: payment.nonce, item: id, at: life.world.time });
     this.tell(`uploaded ${id.slice(0, 6)} in parts with dollars`);
   }
 

@@ -1,11 +1,10 @@
-/** Somebody who pays, spends and asks: a wallet, and a way to the services that is tried until it answers. */
-import { type HttpAnswer, HttpClient } from '../../../src/outside/http.ts';
-import { type RequestSigner, solanaPayer } from '../../support/request-signers.ts';
-import type { SeededRandom } from '../../support/seeded-random.ts';
-import { skewed } from '../faults.ts';
-import type { Life, SimulatedProcess } from '../process.ts';
-import type { World } from '../world.ts';
-import type { PaymentInstallation } from './installation.ts';
+/** Somebody who pays, buys and asks: a wallet, and a way to services that is tried until they answer. */
+import { type HttpAnswer, HttpClient } from '../../src/outside/http.ts';
+import { type RequestSigner, solanaPayer } from '../support/request-signers.ts';
+import type { SeededRandom } from '../support/seeded-random.ts';
+import { skewed } from './faults.ts';
+import type { Life, SimulatedProcess } from './process.ts';
+import type { World } from './world.ts';
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -14,11 +13,10 @@ export const hour = 60 * minute;
 export interface PersonOptions {
   readonly world: World;
   readonly name: string;
-  readonly installation: PaymentInstallation;
   readonly isDay: () => boolean;
 }
 
-interface Asked {
+export interface Asked {
   readonly path: string;
   readonly method?: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
@@ -26,24 +24,18 @@ interface Asked {
 }
 
 export class Person {
+  readonly world: World;
   readonly process: SimulatedProcess;
   readonly random: SeededRandom;
   readonly wallet: RequestSigner;
-  readonly #options: PersonOptions;
+  readonly #isDay: () => boolean;
 
-  constructor(options: PersonOptions) {
-    this.#options = options;
-    this.process = options.world.process(options.name);
-    this.random = options.world.random(options.name);
-    this.wallet = solanaPayer(options.name);
-  }
-
-  get world(): World {
-    return this.#options.world;
-  }
-
-  get installation(): PaymentInstallation {
-    return this.#options.installation;
+  constructor({ world, name, isDay }: PersonOptions) {
+    this.world = world;
+    this.process = world.process(name);
+    this.random = world.random(name);
+    this.wallet = solanaPayer(name);
+    this.#isDay = isDay;
   }
 
   tell(what: string): void {
@@ -54,18 +46,8 @@ export class Person {
   async live(life: Life, pauseMs: number, begin: () => Promise<void>): Promise<void> {
     for (;;) {
       await life.wait(-Math.log(1 - this.random.fraction()) * pauseMs);
-      if (this.#options.isDay()) await begin();
+      if (this.#isDay()) await begin();
     }
-  }
-
-  /** Any of the service's addresses. */
-  payment(): string {
-    const { processes, balancerUrl } = this.installation;
-    return this.random.below(3) === 0 ? balancerUrl : this.random.pick(processes).paymentUrl;
-  }
-
-  upload(): string {
-    return this.random.pick(this.installation.processes).uploadUrl;
   }
 
   /** No answer is undefined. */
