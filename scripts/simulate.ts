@@ -2,7 +2,7 @@
  * The simulated world by hand: `npm run simulate -- --seed S` replays one run and tells its story, `--seeds N` runs so many
  * fresh ones, or those from `--from` on, until one fails. `--hours` is the simulated time of each, `--jobs` how many processes
  * share the work, `--minutes` when no further seed is begun, `--faults` names the only faults that there are, with commas,
- * `--only` the scenario: `uploads`, `names` or `payments`.
+ * `--only` the scenario: `uploads`, `names`, `payments` or `reading`.
  */
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';

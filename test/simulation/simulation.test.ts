@@ -15,6 +15,7 @@ describe('a simulated world', () => {
     ['uploads', 'has a receipt'],
     ['names', 'is completed'],
     ['payments', 'with dollars'],
+    ['reading', 'points at'],
   ] as const) {
     it(`is the same again for the same seed: ${only}`, async () => {
       const first = await simulate({ seed: 11, hours: 1, only });
