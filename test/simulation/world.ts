@@ -150,7 +150,9 @@ export class World {
 
 /** Work that the machine itself still does for us, such as reading a file: no simulated time passes for it. */
 function isMachineBusy(): boolean {
-  for (const name of process.getActiveResourcesInfo()) if (name.startsWith('FSReq')) return true;
+  for (const name of process.getActiveResourcesInfo()) {
+    if (name.startsWith('FSReq') || name === 'CloseReq') return true;
+  }
   return false;
 }
 

@@ -90,7 +90,9 @@ export class Judge {
         return undefined;
       case 403:
       case 451:
-        return this.#options.blocks.mayRefuse(way, askedAt) ? undefined : 'nobody blocked it';
+        return this.#options.blocks.mayRefuse(this.#anyWay(question, way), askedAt)
+          ? undefined
+          : 'nobody blocked it';
       case 404:
         return this.#absent(question, answer, way, askedAt);
       default:
@@ -104,6 +106,14 @@ export class Judge {
     const entry = id === undefined ? undefined : library.entries.get(id);
     if (entry === undefined) return { label, entries: [] };
     return { label, entries: below === undefined ? [entry] : library.resolve(entry.id, below).way };
+  }
+
+  /** Who refuses a name does not say where it points: it may be any of what it pointed at. */
+  #anyWay({ of, below = '' }: Question, way: Way): Way {
+    const { library, registry } = this.#options;
+    if ('id' in of || way.entries.length > 0) return way;
+    const targets = registry.since(of.label, 0);
+    return { ...way, entries: targets.flatMap(({ id }) => library.resolve(id, below).way) };
   }
 
   #isReached({ below = '' }: Question, id: string | undefined): boolean {
