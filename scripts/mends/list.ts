@@ -2053,26 +2053,15 @@ export const mends: readonly Mend[] = [
     fails: simulation('reading'),
   },
   {
-    what: 'the simulated world: caches keep that indexed content is not there while nobody has its bytes',
+    what: 'the simulated world: items stay where their bundle was before a fork',
     undo: [
       {
-        file: 'src/gateway/content/content.ts',
-        find: '    throw new Unavailable(stateOf(described, found));\n',
-        put: '    throw new Unavailable(found);\n',
+        file: 'src/gateway/import/write-block.ts',
+        find: '  while (await index.writer.reposition(index.sql));\n',
+        put: '',
       },
     ],
-    fails: simulation('reading'),
-  },
-  {
-    what: 'the simulated world: the index keeps blocks of a branch that lost',
-    undo: [
-      {
-        file: 'src/gateway/import/importer.ts',
-        find: "    return below.id === block.previous.toString('base64url');\n",
-        put: '    return below.height + 1 === block.height;\n',
-      },
-    ],
-    fails: simulation('reading'),
+    fails: simulation('reading', 'node alone'),
   },
   {
     what: 'the simulated world: small content is served whatever its signature says',
@@ -2086,7 +2075,7 @@ export const mends: readonly Mend[] = [
     fails: simulation('reading'),
   },
   {
-    what: 'the simulated world: a bundle is not read for as long as a clock was ahead',
+    what: 'a bundle is not read for as long as a clock was ahead',
     undo: [
       {
         file: 'src/gateway/unbundle/queue.ts',
@@ -2094,10 +2083,10 @@ export const mends: readonly Mend[] = [
         put: 'const longestWaitSeconds = Number.MAX_SAFE_INTEGER / 4;',
       },
     ],
-    fails: simulation('reading'),
+    fails: { unit: 'src/gateway/unbundle/queue.test.ts' },
   },
   {
-    what: 'the simulated world: a gateway shows where a name pointed for as long as its clock was ahead',
+    what: 'a gateway shows where a name pointed for as long as its clock was ahead',
     undo: [
       {
         file: 'src/gateway/content/names/resolver.ts',
@@ -2105,6 +2094,6 @@ export const mends: readonly Mend[] = [
         put: 'this.#now() - entry.learntAt < entry.freshMs',
       },
     ],
-    fails: simulation('reading'),
+    fails: { unit: 'src/gateway/content/names/resolver.test.ts' },
   },
 ];

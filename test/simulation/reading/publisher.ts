@@ -53,7 +53,8 @@ export class Publisher {
     if (anchor?.status !== 200) return;
     const publication = await library.make(anchor.body.toString());
     const { id, data, entries } = publication;
-    this.process.tell(`publishes ${short(id)}, ${data.length} bytes, ${entries.length - 1} items`);
+    const items = entries.slice(1).map((entry) => short(entry.id));
+    this.process.tell(`publishes ${[`${short(id)}, ${data.length} bytes`, ...items].join(', ')}`);
     for (;;) {
       const height = library.heightOf({ root: id });
       const isThere = library.isOnChain({ root: id });
