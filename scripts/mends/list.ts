@@ -2106,4 +2106,70 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/payment/card/chaos.test.ts' },
   },
+  {
+    what: 'the simulated world: a router serves what was blocked at another one',
+    undo: [
+      {
+        file: 'src/router/moderation/blocklist.ts',
+        find: "    this.jobs = [createJob({ name: 'read the blocklist', everyMs: pollMs, log, run: () => this.#poll() })];\n",
+        put: "    this.jobs = [createJob({ name: 'read the blocklist', everyMs: 0, log, run: () => this.#poll() })];\n",
+      },
+    ],
+    fails: simulation('reading'),
+  },
+  {
+    what: 'the simulated world: a router serves what the gateway blocks that it follows',
+    undo: [
+      {
+        file: 'src/router/surface.ts',
+        find: '  const all = unionOf([blocklist, followed].filter((list) => list !== undefined));\n',
+        put: '  const all = unionOf([blocklist].filter((list) => list !== undefined));\n',
+      },
+    ],
+    fails: simulation('reading'),
+  },
+  {
+    what: 'the simulated world: items stay where their bundle was before a fork',
+    undo: [
+      {
+        file: 'src/gateway/import/write-block.ts',
+        find: '  while (await index.writer.reposition(index.sql));\n',
+        put: '',
+      },
+    ],
+    fails: simulation('reading', 'node alone'),
+  },
+  {
+    what: 'the simulated world: small content is served whatever its signature says',
+    undo: [
+      {
+        file: 'src/router/content/fetch.ts',
+        find: '    if (!(await passes(first))) {\n',
+        put: '    if (first.conclusive && !(await passes(first))) {\n',
+      },
+    ],
+    fails: simulation('reading'),
+  },
+  {
+    what: 'a bundle is not read for as long as a clock was ahead',
+    undo: [
+      {
+        file: 'src/gateway/unbundle/queue.ts',
+        find: 'const longestWaitSeconds = (1.5 * retryBackoff.longestMs) / 1_000;',
+        put: 'const longestWaitSeconds = Number.MAX_SAFE_INTEGER / 4;',
+      },
+    ],
+    fails: { unit: 'src/gateway/unbundle/queue.test.ts' },
+  },
+  {
+    what: 'a gateway shows where a name pointed for as long as its clock was ahead',
+    undo: [
+      {
+        file: 'src/gateway/content/names/resolver.ts',
+        find: 'Math.abs(this.#now() - entry.learntAt) < entry.freshMs',
+        put: 'this.#now() - entry.learntAt < entry.freshMs',
+      },
+    ],
+    fails: { unit: 'src/gateway/content/names/resolver.test.ts' },
+  },
 ];

@@ -12,6 +12,7 @@ import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface, type SurfaceParts } from '../kernel/part.ts';
 import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { fellows } from '../kernel/workers/fellows.ts';
+import type { BlobCache } from '../storage/blobs/cache/cache.ts';
 import { createScrubMetrics } from '../storage/scrub.ts';
 import { databaseSettings } from '../storage/sql/open.ts';
 import type { Sql } from '../storage/sql/sql.ts';
@@ -45,6 +46,10 @@ export interface RouterDeps {
   readonly localGatewayUrl: () => string | undefined;
   /** A gateway's list that is obeyed beside the router's own; asked when the router starts. */
   readonly followed?: () => FollowedBlocklist | undefined;
+  /** With `routerMigrations`; absent: those that are configured. */
+  readonly databases?: RouterDatabases;
+  /** Where proven content is kept, closed with the router; absent: the folder that is configured. */
+  readonly cache?: BlobCache;
 }
 
 export interface RouterSurface extends Surface {
@@ -90,7 +95,7 @@ interface Router extends SurfaceParts {
 }
 
 async function makeRouter(settings: RouterSettings, deps: RouterDeps): Promise<Router> {
-  const databases = routerDatabases(settings, deps.log);
+  const databases = deps.databases ?? routerDatabases(settings, deps.log);
   const sql = await databases.own();
   try {
     return await wireRouter(settings, deps, databases, sql);
@@ -149,7 +154,8 @@ async function wireRouter(
   const places = blocklist && new PlaceFinder(blocklist, (id) => locateItem(gateways.gateways, id), log);
   const scrubs = createScrubMetrics(registry, 'router_');
   const shared = { settings, gateways, telemetry, metrics, log };
-  const content = await createContentPart({ ...shared, scrubs, names, proven, blocklist: all });
+  const kept = { proven, cache: deps.cache };
+  const content = await createContentPart({ ...shared, ...kept, scrubs, names, blocklist: all });
   const nameChanges = new NameChanges({
     sql,
     log,

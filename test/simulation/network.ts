@@ -8,7 +8,7 @@
 import { Server as HttpServer } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import inject from 'light-my-request';
-import { Agent, errors } from 'undici';
+import { Agent, type Dispatcher, errors, Pool } from 'undici';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { machines } from './machine.ts';
 import { currentLife, Life } from './process.ts';
@@ -28,6 +28,20 @@ export interface Answered {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | string;
+  /** Where the body does not come at once and whole. */
+  readonly flow?: Flow;
+}
+
+/** How a body comes, to those who ask by undici. */
+export interface Flow {
+  /** Its length is not told. */
+  readonly isUnsized?: boolean;
+  /** Bytes after which it goes no further; absent: all come. */
+  readonly until?: number;
+  /** What happens there: nothing more, or the connection breaks. Absent: it ends, as if that were all. */
+  readonly ending?: 'stall' | 'break';
+  /** So many bytes at a time, with a pause in between. */
+  readonly pace?: { readonly bytes: number; readonly everyMs: number };
 }
 
 /** Answers in the process that it belongs to; what it throws is a connection that breaks. */
@@ -45,9 +59,11 @@ export interface Weather {
   loseQuestions: number;
   /** A question arrives twice. */
   repeat: number;
+  /** An answer breaks off in its middle. */
+  tear: number;
 }
 
-const fair: Weather = { cut: false, slowest: 40, loseAnswers: 0, loseQuestions: 0, repeat: 0 };
+const fair: Weather = { cut: false, slowest: 40, loseAnswers: 0, loseQuestions: 0, repeat: 0, tear: 0 };
 
 export class Network {
   readonly world: World;
@@ -101,7 +117,7 @@ export class Network {
     const ways = [this.#weather.get(` ${origin}`), this.#weather.get(`${asked.from} ${origin}`)].filter(
       (way) => way !== undefined,
     );
-    const worst = (of: 'slowest' | 'loseAnswers' | 'loseQuestions' | 'repeat') =>
+    const worst = (of: Exclude<keyof Weather, 'cut'>) =>
       ways.reduce((most, way) => Math.max(most, way[of]), fair[of]);
     const happens = (chance: number) => chance > 0 && this.#random.fraction() < chance;
     const delay = () => 0.2 + worst('slowest') * this.#random.fraction() ** 3;
@@ -120,7 +136,9 @@ export class Network {
       throw socketError('ECONNRESET');
     }
     await life.wait(delay());
-    return answered;
+    if (!happens(worst('tear'))) return answered;
+    const until = Math.floor(Buffer.byteLength(answered.body ?? '') * this.#random.fraction());
+    return { ...answered, flow: { ...answered.flow, until, ending: 'break' } };
   }
 
   /** Brings a question to its host; rejects when there is none or it dies over it. */
@@ -156,12 +174,71 @@ export function networkOf(life: Life): Network {
   return network;
 }
 
+/** Who waits for an answer. */
+interface Listener {
+  begin(abort: (reason?: Error) => void): void;
+  head(status: number, headers: Record<string, string>): void;
+  piece(bytes: Buffer): void;
+  end(): void;
+  failed(error: Error): void;
+}
+
+/** As undici's own callers listen. */
 interface Handler {
   onConnect(abort: (reason?: Error) => void): void;
   onHeaders(status: number, headers: Buffer[], resume: () => void, text: string): boolean;
   onData(bytes: Buffer): boolean;
   onComplete(trailers: Buffer[]): void;
   onError(error: Error): void;
+}
+
+function listenerOf(handler: Handler): Listener {
+  return {
+    begin: (abort) => handler.onConnect(abort),
+    head(status, headers) {
+      const raw = Object.entries(headers).flat();
+      handler.onHeaders(
+        status,
+        raw.map((text) => Buffer.from(text)),
+        () => {},
+        '',
+      );
+    },
+    piece: (bytes) => void handler.onData(bytes),
+    end: () => handler.onComplete([]),
+    failed: (error) => handler.onError(error),
+  };
+}
+
+/** As those listen who have a pool of their own. */
+type PoolHandler = Required<
+  Pick<
+    Dispatcher.DispatchHandler,
+    'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd' | 'onResponseError'
+  >
+>;
+
+function poolListenerOf(handler: PoolHandler): Listener {
+  let abort: (reason?: Error) => void = () => {};
+  const controller: Dispatcher.DispatchController = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    // What is on its way arrives: the network holds nothing back for a reader.
+    pause() {},
+    resume() {},
+    abort: (reason) => abort(reason),
+  };
+  return {
+    begin(given) {
+      abort = given;
+      handler.onRequestStart(controller, {});
+    },
+    head: (status, headers) => handler.onResponseStart(controller, status, headers, ''),
+    piece: (bytes) => handler.onResponseData(controller, bytes),
+    end: () => handler.onResponseEnd(controller, {}),
+    failed: (error) => handler.onResponseError(controller, error),
+  };
 }
 
 /** What undici hands to a connection, as far as the product sets it. */
@@ -173,6 +250,7 @@ interface Dispatched {
   readonly headers?: unknown;
   readonly body?: unknown;
   readonly headersTimeout?: number | null;
+  readonly bodyTimeout?: number | null;
 }
 
 function headersOf(given: unknown): Record<string, string> {
@@ -196,8 +274,8 @@ async function bytesOf(body: unknown): Promise<Buffer> {
 const isPieces = (body: unknown): body is AsyncIterable<Uint8Array> =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 
-/** One exchange, told to undici's handler as a connection would tell it. */
-async function exchange(life: Life, options: Dispatched, handler: Handler): Promise<void> {
+/** One exchange, told as a connection would tell it. */
+async function exchange(life: Life, options: Dispatched, listener: Listener): Promise<void> {
   let isOver = false;
   let inTime: (() => void) | undefined;
   const end = (tell: () => void) => {
@@ -206,13 +284,15 @@ async function exchange(life: Life, options: Dispatched, handler: Handler): Prom
     inTime?.();
     tell();
   };
-  const fail = (error: Error) => end(() => handler.onError(error));
-  handler.onConnect((reason) => fail(reason ?? new errors.RequestAbortedError()));
+  const fail = (error: Error) => end(() => listener.failed(error));
+  const { headersTimeout, bodyTimeout } = options;
+  const limit = (milliseconds: number | null | undefined, error: () => Error) => {
+    inTime?.();
+    inTime = milliseconds ? life.after(milliseconds, () => fail(error())) : undefined;
+  };
+  listener.begin((reason) => fail(reason ?? new errors.RequestAbortedError()));
   if (isOver) return;
-  const { headersTimeout } = options;
-  if (typeof headersTimeout === 'number' && headersTimeout > 0) {
-    inTime = life.after(headersTimeout, () => fail(new errors.HeadersTimeoutError()));
-  }
+  limit(headersTimeout, () => new errors.HeadersTimeoutError());
   try {
     const origin = new URL(String(options.origin)).origin;
     const asked: Asked = {
@@ -222,35 +302,77 @@ async function exchange(life: Life, options: Dispatched, handler: Handler): Prom
       body: await bytesOf(options.body),
       from: life.process.name,
     };
-    const { status, headers = {}, body = '' } = await networkOf(life).ask(life, origin, asked);
-    end(() => {
-      const bytes = Buffer.from(body);
-      const raw = Object.entries({ 'content-length': String(bytes.length), ...headers }).flat();
-      handler.onHeaders(
-        status,
-        raw.map((text) => Buffer.from(text)),
-        () => {},
-        '',
-      );
-      if (bytes.length > 0 && asked.method !== 'HEAD') handler.onData(bytes);
-      handler.onComplete([]);
+    const { status, headers = {}, body = '', flow = {} } = await networkOf(life).ask(life, origin, asked);
+    if (isOver) return;
+    inTime?.();
+    const bytes = Buffer.from(body);
+    listener.head(status, {
+      ...(flow.isUnsized !== true && { 'content-length': String(bytes.length) }),
+      ...headers,
     });
+    const length = asked.method === 'HEAD' ? 0 : bytes.length;
+    const until = Math.min(flow.until ?? length, length);
+    const { bytes: step, everyMs } = flow.pace ?? { bytes: until, everyMs: 0 };
+    for (let at = 0; at < until && !isOver; at += step) {
+      if (at > 0) await life.wait(everyMs);
+      if (!isOver) listener.piece(bytes.subarray(at, Math.min(until, at + step)));
+    }
+    const isCut = until < length;
+    if (isCut && flow.ending === 'stall') limit(bodyTimeout ?? stallMs, () => new errors.BodyTimeoutError());
+    else if (isCut && (flow.ending === 'break' || flow.isUnsized !== true)) fail(socketError('ECONNRESET'));
+    else end(() => listener.end());
   } catch (error) {
     fail(error instanceof Error ? error : new Error(String(error)));
   }
 }
+
+/** After which undici gives up a body that does not go on. */
+const stallMs = 300_000;
 
 const realDispatch: unknown = Agent.prototype.dispatch;
 Object.assign(Agent.prototype, {
   dispatch(this: Agent, options: Dispatched, handler: Handler): boolean {
     const life = machines.getStore();
     if (life instanceof Life) {
-      void exchange(life, options, handler);
+      void exchange(life, options, listenerOf(handler));
       return true;
     }
     return typeof realDispatch === 'function' && Reflect.apply(realDispatch, this, [options, handler]);
   },
 });
+Object.assign(Pool.prototype, {
+  dispatch(this: Pool, options: Dispatched, handler: PoolHandler): boolean {
+    const life = machines.getStore();
+    if (life instanceof Life) {
+      const { origin, headersTimeout, bodyTimeout } = poolOf(this);
+      const limits = {
+        headersTimeout: options.headersTimeout ?? headersTimeout,
+        bodyTimeout: options.bodyTimeout ?? bodyTimeout,
+      };
+      void exchange(life, { ...options, ...limits, origin }, poolListenerOf(handler));
+      return true;
+    }
+    return typeof realDispatch === 'function' && Reflect.apply(realDispatch, this, [options, handler]);
+  },
+});
+
+/** What a pool was made with; undici keeps it under symbols of its own. */
+function poolOf(pool: Pool) {
+  const own = (name: string): unknown => {
+    const key = Object.getOwnPropertySymbols(pool).find(({ description }) => description === name);
+    return key === undefined ? undefined : Reflect.get(pool, key);
+  };
+  const options = Object(own('options'));
+  const time = (name: string) => {
+    const value: unknown = Reflect.get(options, name);
+    return typeof value === 'number' ? value : undefined;
+  };
+  return {
+    origin: String(own('url')),
+    headersTimeout: time('headersTimeout') ?? stallMs,
+    bodyTimeout: time('bodyTimeout') ?? stallMs,
+  };
+}
 
 /** Servers of simulated processes listen in the simulated network. */
 const places = new WeakMap<NetServer, { readonly origin: string; readonly port: number }>();

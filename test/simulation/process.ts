@@ -12,6 +12,9 @@ import type { Owner, World } from './world.ts';
 /** After which a supervisor starts a program again. */
 const restartMs = 5_000;
 
+/** The pause of those who look again and again whether others changed something. */
+const pollMs = 1_000;
+
 export class Life implements Machine, Owner {
   readonly process: SimulatedProcess;
   readonly world: World;
@@ -47,7 +50,8 @@ export class Life implements Machine, Owner {
 
   after(milliseconds: number, run: () => void): () => void {
     if (!this.isAlive) return () => {};
-    return this.world.schedule(milliseconds, () => this.#enter(run), this);
+    const late = milliseconds === pollMs ? this.process.pollsLate : 0;
+    return this.world.schedule(milliseconds + late, () => this.#enter(run), this);
   }
 
   /** Resolves in this life after so long, or never. */
@@ -69,6 +73,8 @@ export class SimulatedProcess {
   clockAhead = 0;
   /** Nothing happens in it before this time of the world. */
   heldUntil = 0;
+  /** Milliseconds by which pauses of a second are longer: idle looks would be most of what happens in a run. */
+  pollsLate = 0;
   #life: Life | undefined;
   #lives = 0;
 

@@ -9,6 +9,7 @@ import { skewed, Troubles } from './faults.ts';
 import { namesScenario } from './names/scenario.ts';
 import { Network } from './network.ts';
 import { paymentsScenario } from './payments/scenario.ts';
+import { readingScenario } from './reading/scenario.ts';
 import type { Scenario } from './scenario.ts';
 import type { Story } from './story.ts';
 import { uploadsScenario } from './uploads/scenario.ts';
@@ -83,6 +84,10 @@ class Simulation {
       names: () => namesScenario({ world, network, isDay }),
       payments: () => paymentsScenario({ world, network, isDay, restores: false }),
       restores: () => paymentsScenario({ world, network, isDay, restores: true }),
+      reading: () => {
+        const arweave = new ArweaveNetwork(world, network, nodes);
+        return readingScenario({ world, network, arweave, isDay, isCalm });
+      },
     };
     const names = Object.keys(makers);
     const wanted = only ?? world.random('scenario').pick(names);

@@ -25,6 +25,7 @@ describe('a simulated world', () => {
     ['names', 'is completed'],
     ['payments', 'with dollars'],
     ['restores', 'has it reconciled'],
+    ['reading', 'points at'],
   ] as const) {
     it(`is the same again for the same seed: ${only}`, async () => {
       const first = await simulate({ seed: 11, hours: 1, only });

@@ -7,6 +7,7 @@ import { backoffMs } from '../../kernel/background/backoff.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { OnDemandImport } from '../import/on-demand.ts';
 
@@ -79,9 +80,9 @@ export class RequestedTransactions {
   async #tryDue(): Promise<void> {
     const { sql } = this.#options.index;
     const due = await sql.all<{ id: Buffer; asked_at: number; attempts: number }>(
-      `SELECT id, asked_at, attempts FROM asked_transactions WHERE next_try_at <= ?
+      `SELECT id, asked_at, attempts FROM asked_transactions WHERE ${isDue('next_try_at')}
        ORDER BY next_try_at LIMIT ?`,
-      this.#now(),
+      ...dueBounds(this.#now(), retryBackoff.longestMs / 1_000),
       perRound,
     );
     for (const row of due) {

@@ -10,6 +10,7 @@ import { createJob, type Job } from '../../kernel/background/job.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import { dropPending } from '../chain-index/drop.ts';
 import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
@@ -117,9 +118,9 @@ export class SideJobs implements Job {
     const { signal } = this.#stopping;
     const now = Math.floor(Date.now() / 1000);
     const due = await index.sql.all<MissingRow>(
-      `SELECT m.id, m.attempts, ${placeColumns('m')} FROM missing_transactions m WHERE next_try_at <= ?
+      `SELECT m.id, m.attempts, ${placeColumns('m')} FROM missing_transactions m WHERE ${isDue('next_try_at')}
        ORDER BY next_try_at LIMIT ?`,
-      now,
+      ...dueBounds(now, missingBackoff.longestMs / 1_000),
       missingPerRound,
     );
     for (const row of due) {

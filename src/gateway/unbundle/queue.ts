@@ -5,6 +5,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { moveBundles } from '../chain-index/bundle-heights.ts';
 import { canonicalFilter, type Filter } from '../filters/filter.ts';
@@ -52,6 +53,8 @@ export const holdSeconds = 20;
 /** After so many failures a bundle waits for an operator. */
 const maxRetries = 24;
 const retryBackoff = { firstMs: 4_000, longestMs: 3_600_000 };
+/** A pause may be half as long again. */
+const longestWaitSeconds = (1.5 * retryBackoff.longestMs) / 1_000;
 
 export interface BundleQueueOptions {
   readonly now?: () => number;
@@ -170,23 +173,24 @@ export class BundleQueue {
   /** Takes the next bundle that is due; undefined when there is none. */
   async claim(holder: string): Promise<Claimed | undefined> {
     const now = this.#now();
+    const bounds = dueBounds(now, longestWaitSeconds);
     // Every process looks every second: a look that finds nothing must not take the write lock.
     const due = await this.#sql.get(
-      `SELECT 1 AS due FROM bundles WHERE state IN ('queued', 'running') AND next_try_at <= ? LIMIT 1`,
-      now,
+      `SELECT 1 AS due FROM bundles WHERE state IN ('queued', 'running') AND ${isDue('next_try_at')} LIMIT 1`,
+      ...bounds,
     );
     if (due === undefined) return undefined;
     return this.#sql.transaction((tx) =>
       tx.get<Claimed>(
         `UPDATE bundles SET state = 'running', holder = ?, next_try_at = ?
-         WHERE state IN ('queued', 'running') AND next_try_at <= ? AND id = (
-           SELECT id FROM bundles WHERE state IN ('queued', 'running') AND next_try_at <= ?
+         WHERE state IN ('queued', 'running') AND ${isDue('next_try_at')} AND id = (
+           SELECT id FROM bundles WHERE state IN ('queued', 'running') AND ${isDue('next_try_at')}
            ORDER BY priority, next_try_at LIMIT 1)
          RETURNING id, root, depth, bypass, again, retry_attempt_count`,
         holder,
         now + holdSeconds,
-        now,
-        now,
+        ...bounds,
+        ...bounds,
       ),
     );
   }
@@ -262,8 +266,9 @@ export class BundleQueue {
   /** Whether a bundle is being read or could be at once; one that failed and waits for its next try is not. */
   async isBusy(): Promise<boolean> {
     const row = await this.#sql.get(
-      `SELECT 1 AS busy FROM bundles WHERE state = 'running' OR (state = 'queued' AND next_try_at <= ?) LIMIT 1`,
-      this.#now(),
+      `SELECT 1 AS busy FROM bundles
+       WHERE state = 'running' OR (state = 'queued' AND ${isDue('next_try_at')}) LIMIT 1`,
+      ...dueBounds(this.#now(), longestWaitSeconds),
     );
     return row !== undefined;
   }

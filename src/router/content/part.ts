@@ -34,6 +34,8 @@ export interface ContentDeps {
   readonly metrics: RouterMetrics;
   readonly scrubs: ScrubMetrics;
   readonly log: Logger;
+  /** In place of the folder that is configured. */
+  readonly cache?: BlobCache | undefined;
 }
 
 export interface ContentPart extends Part {
@@ -49,7 +51,7 @@ export async function createContentPart(deps: ContentDeps): Promise<ContentPart>
   const { settings, names, proven, blocklist, telemetry, metrics, log } = deps;
   const { gateways, asks } = deps.gateways;
   const { config } = settings;
-  const disk = await openDisk(settings);
+  const disk = deps.cache ?? (await openDisk(settings));
   const cache = new ContentCache({
     disk,
     maxItemBytes: Math.min(config.CONTENT_CACHE_MAX_ITEM_SIZE_BYTES, config.CONTENT_CACHE_MAX_SIZE_BYTES / 2),

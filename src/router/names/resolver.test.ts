@@ -121,6 +121,15 @@ test('that a name points nowhere is remembered for half a minute', async () => {
   assert.equal((await names.resolve('nobody')).id, one);
 });
 
+test('that it points nowhere is not remembered for as long as the clock was ahead', async () => {
+  const { names, clock } = resolver();
+  clock.now += 12 * 3_600_000;
+  await assert.rejects(names.resolve('nobody'), refused(404));
+  clock.now -= 12 * 3_600_000;
+  point('nobody', one);
+  assert.equal((await names.resolve('nobody')).id, one);
+});
+
 test('one that is behind, lying or silent decides nothing, and is named', async () => {
   const { names, disagreed } = resolver();
   point('site', one);

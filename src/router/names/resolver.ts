@@ -91,7 +91,9 @@ export class NameResolver {
   /** What the label points at; throws 404, 502 or 503 as the gateways' answers demand. */
   async resolve(label: string): Promise<ResolvedName> {
     const now = this.#now();
-    if (now < (this.#absent.get(label) ?? 0)) throw nameNotFound(label);
+    const absentFor = (this.#absent.get(label) ?? 0) - now;
+    // What is remembered for longer than anything is was learnt by a clock that was ahead.
+    if (absentFor > 0 && absentFor <= negativeMs) throw nameNotFound(label);
     const known = this.#names.get(label) ?? (await this.#load(label));
     if (known !== undefined) {
       const age = ageOf(known, now);

@@ -4,8 +4,8 @@
  */
 export const isDue = (column: string): string => `(${column} <= ? OR ${column} > ?)`;
 
-/** The values of `isDue`; `longestMs` is the longest that anything of its kind waits. */
-export const dueBounds = (now: number, longestMs: number): readonly [number, number] => [
+/** The values of `isDue`, in the unit of its column; `longest` is the longest that anything of its kind waits. */
+export const dueBounds = (now: number, longest: number): readonly [number, number] => [
   now,
-  now + 2 * longestMs,
+  now + 2 * longest,
 ];

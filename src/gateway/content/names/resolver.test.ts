@@ -51,6 +51,22 @@ describe('NameResolver', () => {
     assert.equal((await resolver.resolve('name', '@'))?.id, 'second');
   });
 
+  test('keeps nothing for as long as its clock was ahead, once that is set back', async () => {
+    const registry = new Registry();
+    const { resolver, clock } = resolverOver([registry]);
+    clock.now += 12 * 3_600_000;
+    assert.equal((await resolver.resolve('name', '@')).id, 'first');
+    clock.now -= 12 * 3_600_000;
+    registry.answer = target('second');
+    assert.equal((await resolver.resolve('name', '@')).id, 'second');
+    registry.answer = undefined;
+    clock.now += 12 * 3_600_000;
+    await assert.rejects(resolver.resolve('name', '@'), NameAbsent);
+    clock.now -= 12 * 3_600_000;
+    registry.answer = target('third');
+    assert.equal((await resolver.resolve('name', '@')).id, 'third');
+  });
+
   test('asks again when its source says that something changed', async () => {
     const registry = new Registry();
     let changes = 0;

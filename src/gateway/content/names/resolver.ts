@@ -61,7 +61,9 @@ const keepMs = 24 * 3_600_000;
 
 interface Entry {
   readonly target: ResolvedTarget | undefined;
-  readonly freshUntil: number;
+  /** Unix milliseconds. */
+  readonly learntAt: number;
+  readonly freshMs: number;
   /** Of the sources, when they were asked. */
   readonly changes: number;
 }
@@ -90,7 +92,8 @@ export class NameResolver {
     const key = `${undername}_${name}`;
     const kept = this.#entries.get(key);
     const entry = kept?.changes === this.#changes() ? kept : undefined;
-    if (entry !== undefined && entry.freshUntil > this.#now()) {
+    // A clock that was set back makes nothing fresh for longer.
+    if (entry !== undefined && Math.abs(this.#now() - entry.learntAt) < entry.freshMs) {
       this.#options.onHit?.();
       return entry;
     }
@@ -153,7 +156,8 @@ export class NameResolver {
         const freshMs = this.#changed.has(name) ? unsettledMs : ttlSeconds * 1000;
         return {
           target: { ...target, ttlSeconds, resolvedAt },
-          freshUntil: resolvedAt + freshMs,
+          learntAt: resolvedAt,
+          freshMs,
           changes,
         };
       } catch (error) {
@@ -168,7 +172,7 @@ export class NameResolver {
     if (failed !== undefined || sources.length === 0) throw upstreamUnavailable(failed);
     if (!askedAll) throw new Unavailable('not-asked');
     const freshMs = this.#changed.has(name) ? unsettledMs : absentMs;
-    return { target: undefined, freshUntil: this.#now() + freshMs, changes };
+    return { target: undefined, learntAt: this.#now(), freshMs, changes };
   }
 }
 

@@ -1,0 +1,200 @@
+/** Reading, at gateways over a chain that forks and at routers between gateways that lie: never a wrong byte, and in the end all of it. */
+import { testArweaveKey } from '../../../src/wallets/testing/keys.ts';
+import { type ArweaveNetwork, short } from '../arweave.ts';
+import { clockFaults, databaseFaults, networkFaults, processFaults } from '../faults.ts';
+import type { Network } from '../network.ts';
+import { currentLife } from '../process.ts';
+import type { Scenario } from '../scenario.ts';
+import { blobFaults, nodeFaults } from '../uploads/faults.ts';
+import type { World } from '../world.ts';
+import { Blocks } from './blocks.ts';
+import { Evening } from './evening.ts';
+import { foreignFaults, registryFaults, tornAnswers } from './faults.ts';
+import { ForeignGateway } from './foreign-gateway.ts';
+import { Indexer } from './indexer.ts';
+import { createReading, type ReadingServer } from './installation.ts';
+import { Judge } from './judge.ts';
+import { Library } from './library.ts';
+import { isWell, Operator } from './operator.ts';
+import { Publisher } from './publisher.ts';
+import { Reader } from './reader.ts';
+import { Registry } from './registry.ts';
+import { disorderOf, walk } from './walk.ts';
+
+interface ReadingOptions {
+  readonly world: World;
+  readonly network: Network;
+  readonly arweave: ArweaveNetwork;
+  readonly isDay: () => boolean;
+  readonly isCalm: () => boolean;
+}
+
+const readers = 3;
+const foreigners = 2;
+/** In most worlds processes look seldom for what others changed. */
+const latePollsMs = 14_000;
+/** Blocks by which an index may be behind the chain where nothing is wrong. */
+const mostBehind = 3;
+
+export function readingScenario({ world, network, arweave, isDay, isCalm }: ReadingOptions): Scenario {
+  const random = world.random('reading');
+  const library = new Library(arweave, world.random('library'));
+  const registry = new Registry(world);
+  const foreign = Array.from(
+    { length: foreigners },
+    (_, index) =>
+      new ForeignGateway({
+        process: world.process(`foreign-${index + 1}`),
+        ...{ network, library, registry, number: index + 1 },
+      }),
+  );
+  const installation = createReading({
+    ...{ world, random, arweave, registry },
+    foreignUrls: foreign.map(({ url }) => url),
+  });
+  const { gateways, routers, databases, caches } = installation;
+  const servers = [...gateways, ...routers];
+  const pollsLate = random.below(8) === 0 ? 0 : latePollsMs;
+  for (const { process } of servers) process.pollsLate = pollsLate;
+  const quietSince = quietness(world, () => isCalm() || !isDay());
+  const settled = new Set<string>();
+  const people = { network, library, registry, isDay };
+  const one = (name: string) => ({ process: world.process(name), random: world.random(name) });
+  const blocks = new Blocks({ ...one('moderator'), ...people, ...installation, quietSince });
+  const judge = new Judge({ world, library, registry, blocks, settled, isCalm, quietSince });
+  const evening = new Evening({ ...one('evening'), ...people, arweave, blocks, judge, servers, settled });
+  const trouble = troubles(world, arweave, installation);
+
+  return {
+    name: 'reading',
+    servers,
+    clients: [
+      new Publisher({ ...one('publisher'), ...people, arweave }),
+      ...Array.from(
+        { length: readers },
+        (_, index) => new Reader({ ...one(`reader-${index + 1}`), ...people, judge, servers }),
+      ),
+      new Indexer({ ...one('indexer'), ...people, gateways, settled }),
+      new Operator({ ...one('operator'), network, servers, trouble: trouble.of }),
+      blocks,
+      evening,
+    ],
+    faults: [
+      ...processFaults(servers),
+      ...clockFaults(servers, databases),
+      ...databaseFaults(databases),
+      ...networkFaults(
+        network,
+        [...arweave.nodes, ...servers, ...foreign].map(({ url }) => url),
+        servers,
+      ),
+      ...tornAnswers(
+        network,
+        [...servers, ...foreign].map(({ url }) => url),
+        servers,
+      ),
+      ...caches.flatMap((cache) => blobFaults(cache, () => {})),
+      ...nodeFaults(arweave, testArweaveKey.address),
+      ...foreignFaults(foreign),
+      ...registryFaults(registry),
+    ],
+
+    watch() {
+      quietSince();
+      trouble.watch();
+    },
+
+    open() {
+      return blocks.isUndecided ? ['a block', ...evening.open()] : evening.open();
+    },
+
+    async settled() {
+      const life = currentLife();
+      const wrong: string[] = [];
+      for (const server of servers) {
+        if (!(await isWell(life, network, server))) wrong.push(`${server.process.name} is not well`);
+      }
+      for (const gateway of gateways) {
+        for (const sort of ['HEIGHT_DESC', 'HEIGHT_ASC'] as const) {
+          const indexed = await walk(life, network, gateway, sort, 100);
+          const problem = indexed === undefined ? 'no answer' : disorderOf(indexed, sort);
+          if (problem !== undefined) wrong.push(`the pages of ${gateway.process.name}, ${sort}: ${problem}`);
+          wrong.push(...differences(gateway, indexed ?? [], library));
+        }
+        const height = databases[gateways.indexOf(gateway)]?.look<{ height: number }>(
+          'SELECT MAX(height) AS height FROM blocks',
+        )[0]?.height;
+        if (height === undefined || arweave.best.height - height > mostBehind)
+          wrong.push(`${gateway.process.name} is at ${height}, and the chain at ${arweave.best.height}`);
+      }
+      return wrong;
+    },
+  };
+}
+
+/** Where an index is not what the chain has: each id once, at its height, and nothing else. */
+function differences(
+  { process }: ReadingServer,
+  indexed: readonly { readonly id: string; readonly height: number | undefined }[],
+  library: Library,
+): string[] {
+  const wrong: string[] = [];
+  const seen = new Set<string>();
+  for (const { id, height } of indexed) {
+    if (seen.has(id)) wrong.push(`${process.name} has ${short(id)} twice`);
+    seen.add(id);
+    const entry = library.entries.get(id);
+    if (entry === undefined) wrong.push(`${process.name} has ${short(id)}, which nobody published`);
+    else if (height !== library.heightOf(entry))
+      wrong.push(
+        `${process.name} has ${short(id)} at ${height}, and the chain at ${library.heightOf(entry)}`,
+      );
+  }
+  for (const { id } of library.published()) {
+    if (!seen.has(id)) wrong.push(`${process.name} lacks ${short(id)}`);
+  }
+  return wrong;
+}
+
+/** Since when something has been so; undefined while it is not. It is asked at least once a minute. */
+function quietness(world: World, isQuiet: () => boolean): () => number | undefined {
+  let since: number | undefined;
+  return () => {
+    if (!isQuiet()) since = undefined;
+    else since ??= world.time;
+    return since;
+  };
+}
+
+/** What servers must say of themselves after a while: no node answers them, or their database is away. */
+function troubles(
+  world: World,
+  arweave: ArweaveNetwork,
+  { gateways, databases }: Pick<ReturnType<typeof createReading>, 'gateways' | 'databases'>,
+) {
+  const since = new Map<string, number>();
+  const note = (what: string, isSo: boolean) => {
+    if (!isSo) since.delete(what);
+    else if (!since.has(what)) since.set(what, world.time);
+  };
+  const noNodes = 'no node answers';
+  const awayOf = (name: string) => `the database of ${name} is away`;
+  return {
+    watch() {
+      note(
+        noNodes,
+        arweave.nodes.every(({ isUp }) => !isUp),
+      );
+      for (const { name, weather } of databases) note(awayOf(name), weather.down);
+    },
+    of(server: ReadingServer) {
+      const database = server.kind === 'router' ? databases.at(-1) : databases[gateways.indexOf(server)];
+      const known = [awayOf(database?.name ?? ''), ...(server.kind === 'gateway' ? [noNodes] : [])];
+      for (const what of known) {
+        const at = since.get(what);
+        if (at !== undefined) return { what, since: at };
+      }
+      return undefined;
+    },
+  };
+}
