@@ -60,7 +60,7 @@ const isNotMutated = /(?:\.test|\/testing|\/migrations|\/errors|\/metrics)\.ts$|
 const isNotRun = /\/crash\.test\.ts$/;
 
 /** What is run of the tests that reach a mutant: the nearest and quickest, together this long without it. */
-const longestMs = 5_000;
+const longestMs = 15_000;
 /** A file that takes longer by itself is a long test, which runs elsewhere. */
 const longestFileMs = 300_000;
 const noMutant = -1;

@@ -21,7 +21,7 @@ const seeds = [1, 2, 3, 4, 5, 6];
 const hours = 12;
 const entry = 'test/simulation/run.ts';
 /** Of one run without a mutant. */
-const longestMs = 120_000;
+const longestMs = 600_000;
 const noMutant = -1;
 
 interface Played {
