@@ -22,6 +22,8 @@ const hours = 12;
 const entry = 'test/simulation/run.ts';
 /** Of one run without a mutant. */
 const longestMs = 600_000;
+/** To load all that is simulated, on a busy machine. */
+const loadMs = 120_000;
 const noMutant = -1;
 
 interface Played {
@@ -80,7 +82,7 @@ export class Simulation {
     const isLoaded = mutant.isStatic && this.#options.graph.reached(entry).has(mutant.file);
     const { number } = mutant;
     for (const run of this.#played.filter(({ reached }) => isLoaded || reached.includes(number))) {
-      const limit = 3 * run.ms + 20_000;
+      const limit = 3 * run.ms + loadMs;
       const by = `the simulated world: ${run.scenario}, seed ${run.seed}`;
       // What earlier ones left behind may have broken it.
       if (mutant.isStatic) this.end();
