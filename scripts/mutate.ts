@@ -9,12 +9,12 @@
  *   --state FOLDER  where results are kept between runs (default: a folder of the system's temporary one)
  *   --jobs N        processes at a time (default 1)
  *   --postgres      with the tests on PostgreSQL, which is started, instead of SQLite
+ *   --simulate      what no test notices is put into the simulated world, too (`mutants/simulation.ts`)
  *
  * A mutant is one small change: `mutants/make.ts` says which kinds there are. The nearest tests that reach it are run up
  * to the first that fails. One that lives is to be killed by a test, or stands in `mutants/survivors.ts` with the reason
  * why it may live; any other makes the run fail.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -28,16 +28,16 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { preparePostgres } from '../test/support/postgres-server.ts';
 import { type Mutant, mutate } from './mutants/make.ts';
 import { distance, ImportGraph } from './mutants/nearest-tests.ts';
+import { MutantProcess, type ProcessOptions } from './mutants/process.ts';
+import { Simulation } from './mutants/simulation.ts';
 import { isMeant, survivors } from './mutants/survivors.ts';
 import type { Answer, Ask, ChosenTests, Survey } from './mutants/worker.ts';
 
 const root = resolve(import.meta.dirname, '..');
-const scripts = join(root, 'scripts', 'mutants');
 
 /** Where else than beside a room its tests are. */
 const furtherTests: Readonly<Record<string, readonly string[]>> = {
@@ -54,23 +54,20 @@ const furtherTests: Readonly<Record<string, readonly string[]>> = {
   'storage/sql': ['src/storage'],
 };
 /** Tables, words and stand-ins: what they say is compared with the contract elsewhere, or used by tests alone. */
-const isNotMutated = /(?:\.test|\/testing|\/migrations|\/errors|\/metrics)\.ts$/;
+const isNotMutated = /(?:\.test|\/testing|\/migrations|\/errors|\/metrics)\.ts$|\/testing\//;
 
 /** Kill processes again and again, for minutes: what they show, mutants of one line do not. */
 const isNotRun = /\/crash\.test\.ts$/;
 
 /** What is run of the tests that reach a mutant: the nearest and quickest, together this long without it. */
-const longestMs = 5_000;
+const longestMs = 15_000;
 /** A file that takes longer by itself is a long test, which runs elsewhere. */
 const longestFileMs = 300_000;
-/** Loaded modules and what mutants left behind fill a process. */
-const mutantsOfProcess = 150;
-
 const noMutant = -1;
 /** Of a mutant that did not answer, with twice the time each. */
 const mostRounds = 3;
 
-type Verdict = 'killed' | 'timed out' | 'survived';
+type Verdict = 'killed' | 'timed out' | 'broke the world' | 'survived';
 interface Result {
   readonly id: string;
   readonly verdict: Verdict;
@@ -78,6 +75,8 @@ interface Result {
   readonly source: string;
   readonly tests: string;
   readonly by?: string;
+  /** It lives in the simulated world as well. */
+  readonly isSimulated?: boolean;
 }
 
 interface Tried extends Mutant {
@@ -94,75 +93,12 @@ const { values: options, positionals } = parseArgs({
     state: { type: 'string', default: join(tmpdir(), 'turnpike-mutants') },
     jobs: { type: 'string', default: '1' },
     postgres: { type: 'boolean', default: false },
+    simulate: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 });
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
 const graph = new ImportGraph(root);
-
-class Worker {
-  readonly #child: ChildProcess;
-  #tried = 0;
-  isEnded = false;
-
-  constructor(folder: string, temporary: string, further: NodeJS.ProcessEnv = {}) {
-    this.#child = fork(join(scripts, 'worker.ts'), [], {
-      cwd: root,
-      execArgv: [
-        '--disable-warning=ExperimentalWarning',
-        '--import',
-        pathToFileURL(join(scripts, 'hooks.ts')).href,
-      ],
-      env: {
-        ...process.env,
-        MUTANTS_FOLDER: folder,
-        MUTANTS_COLLECT: '1',
-        TMPDIR: temporary,
-        ...(postgres === undefined ? {} : { TEST_DATABASE_URL: postgres.url }),
-        ...(options.only === undefined ? {} : { MUTANTS_SHOW: '1' }),
-        ...further,
-      },
-      stdio: ['ignore', 'ignore', options.only === undefined ? 'ignore' : 'inherit', 'ipc'],
-    });
-  }
-
-  get isWorn(): boolean {
-    return this.isEnded || this.#tried >= mutantsOfProcess;
-  }
-
-  async ready(): Promise<void> {
-    if ((await this.#answer(60_000)) === undefined)
-      throw new Error('a process that tries mutants did not start');
-  }
-
-  /** Undefined when no answer came in time; then the process is ended. */
-  async ask(ask: Ask, ms: number): Promise<Answer | undefined> {
-    this.#tried += 1;
-    this.#child.send(ask);
-    const answer = await this.#answer(ms);
-    if (answer === undefined) this.end();
-    return answer;
-  }
-
-  end(): void {
-    this.isEnded = true;
-    this.#child.kill('SIGKILL');
-  }
-
-  #answer(ms: number): Promise<Answer | undefined> {
-    const { promise, resolve: told } = Promise.withResolvers<Answer | undefined>();
-    const child = this.#child;
-    const timer = setTimeout(() => told(undefined), ms);
-    const onExit = () => told({ answer: 'killed', by: 'the process ended', isSpent: true });
-    child.once('message', (answer: Answer) => told(answer));
-    child.once('exit', onExit);
-    return promise.finally(() => {
-      clearTimeout(timer);
-      child.removeAllListeners('message');
-      child.off('exit', onExit);
-    });
-  }
-}
 
 /** A room, or a part of it that is asked for: its mutants, its tests, and what became of each. */
 class Room {
@@ -176,6 +112,7 @@ class Room {
   readonly #tests: readonly string[];
   readonly #testHash: string;
   readonly #resultFile: string;
+  readonly #simulation: Simulation | undefined;
   #surveys: readonly Survey[] = [];
 
   constructor(name: string, temporary: string) {
@@ -211,6 +148,15 @@ class Room {
       return files.some((file) => reached.has(file));
     });
     this.#testHash = hashOf(this.#tests.map((test) => graph.text(test)).join('\n'));
+    this.#simulation = options.simulate
+      ? new Simulation({
+          room,
+          codeHash: this.#codeHash,
+          graph,
+          surveys: join(options.state, 'surveys'),
+          process: this.#processOptions(),
+        })
+      : undefined;
     this.#resultFile = join(
       options.state,
       `${room.replaceAll('/', '-')}${options.postgres ? '-postgres' : ''}.jsonl`,
@@ -237,7 +183,21 @@ class Room {
   known(mutant: Mutant): Result | undefined {
     const result = this.results.get(mutant.id);
     if (result === undefined || result.source !== hashOf(graph.text(mutant.file))) return undefined;
-    return result.verdict === 'survived' && result.tests !== this.#testHash ? undefined : result;
+    if (result.verdict !== 'survived') return result;
+    if (result.tests !== this.#testHash) return undefined;
+    return options.simulate && result.isSimulated !== true ? undefined : result;
+  }
+
+  #processOptions(environment: NodeJS.ProcessEnv = {}): ProcessOptions {
+    return {
+      folder: this.#folder,
+      temporary: this.#temporary,
+      isShown: options.only !== undefined,
+      environment: {
+        ...environment,
+        ...(postgres === undefined ? {} : { TEST_DATABASE_URL: postgres.url }),
+      },
+    };
   }
 
   #isAsked(file: string): boolean {
@@ -246,7 +206,7 @@ class Room {
 
   async survey(): Promise<void> {
     const surveys: Survey[] = [];
-    let worker: Worker | undefined;
+    let worker: MutantProcess | undefined;
     for (const file of this.#tests) {
       const cached = join(
         options.state,
@@ -255,7 +215,7 @@ class Room {
       );
       if (!existsSync(cached)) {
         if (worker === undefined || worker.isWorn) {
-          worker = new Worker(this.#folder, this.#temporary);
+          worker = new MutantProcess(this.#processOptions());
           await worker.ready();
         }
         const from = performance.now();
@@ -272,20 +232,22 @@ class Room {
     }
     worker?.end();
     this.#surveys = surveys;
+    await this.#simulation?.survey();
   }
 
   async run(mutants: readonly Tried[], told: (mutant: Mutant, result: Result) => void): Promise<void> {
     const queue = [...mutants];
     const loops = Array.from({ length: Number(options.jobs) }, async () => {
-      const worker: { current?: Worker } = {};
+      const worker: { current?: MutantProcess } = {};
       for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-        const { verdict, by } = await this.#attempt(mutant, worker);
+        const { verdict, by } = await this.#judge(mutant, worker);
         const result: Result = {
           id: mutant.id,
           verdict,
           source: hashOf(graph.text(mutant.file)),
           tests: this.#testHash,
           ...(by === undefined ? {} : { by }),
+          ...(verdict === 'survived' && options.simulate ? { isSimulated: true } : {}),
         };
         this.results.set(mutant.id, result);
         appendFileSync(this.#resultFile, `${JSON.stringify(result)}\n`);
@@ -294,17 +256,36 @@ class Room {
       worker.current?.end();
     });
     await Promise.all(loops);
+    this.#simulation?.end();
+  }
+
+  /** By the tests, where they have not been asked in vain before, and then by the simulated world. */
+  async #judge(
+    mutant: Tried,
+    worker: { current?: MutantProcess },
+  ): Promise<{ verdict: Verdict; by?: string | undefined }> {
+    const before = this.results.get(mutant.id);
+    const isTested =
+      !options.again &&
+      before?.verdict === 'survived' &&
+      before.tests === this.#testHash &&
+      before.source === hashOf(graph.text(mutant.file));
+    const tested: { verdict: Verdict; by?: string | undefined } = isTested
+      ? { verdict: 'survived' }
+      : await this.#attempt(mutant, worker);
+    if (tested.verdict !== 'survived' || this.#simulation === undefined) return tested;
+    return (await this.#simulation.judge(mutant)) ?? tested;
   }
 
   async #attempt(
     mutant: Tried,
-    worker: { current?: Worker },
+    worker: { current?: MutantProcess },
   ): Promise<{ verdict: Verdict; by?: string | undefined }> {
     const shared = mutant.isStatic ? [] : this.#testsOf(mutant, ['each', 'whole']);
     if (shared.length > 0) {
       if (worker.current === undefined || worker.current.isWorn) {
         worker.current?.end();
-        worker.current = new Worker(this.#folder, this.#temporary);
+        worker.current = new MutantProcess(this.#processOptions());
         await worker.current.ready();
       }
       const answer = await worker.current.ask(askOf(mutant.number, shared), limitOf(shared));
@@ -337,7 +318,7 @@ class Room {
   }
 
   async #askFresh(number: number, tests: readonly TestsOfFile[], limit: number): Promise<Answer | undefined> {
-    const worker = new Worker(this.#folder, this.#temporary, { MUTANT: String(number), MUTANTS_ONE: '1' });
+    const worker = new MutantProcess(this.#processOptions({ MUTANT: String(number), MUTANTS_ONE: '1' }));
     await worker.ready();
     const answer = await worker.ask(askOf(number, tests), limit);
     worker.end();
@@ -439,10 +420,10 @@ for (const name of positionals) {
   const alive = of('survived');
   const kept = alive.filter((mutant) => reasonOf(mutant) !== undefined);
   const open = alive.filter((mutant) => reasonOf(mutant) === undefined);
-  const found = of('killed').length + of('timed out').length;
+  const found = of('killed').length + of('timed out').length + of('broke the world').length;
   const score = Math.round((1000 * found) / (chosen.length - kept.length)) / 10;
   rows.push(
-    `| \`${name}\` | ${room.mutants.length} | ${chosen.length} | ${of('killed').length} | ${of('timed out').length} | ${kept.length} | ${open.length} | ${score} % |`,
+    `| \`${name}\` | ${room.mutants.length} | ${chosen.length} | ${of('killed').length} | ${of('timed out').length} | ${of('broke the world').length} | ${kept.length} | ${open.length} | ${score} % |`,
   );
   if (open.length > 0) {
     isRefused = true;
@@ -450,8 +431,10 @@ for (const name of positionals) {
   }
 }
 if (rows.length > 0) {
-  console.log('\n| Room | Made | Tried | Killed | Timed out | Live with a reason | Live without | Score |');
-  console.log(`|---|---|---|---|---|---|---|---|\n${rows.join('\n')}`);
+  console.log(
+    '\n| Room | Made | Tried | Killed | Timed out | Broke the world | Live with a reason | Live without | Score |',
+  );
+  console.log(`|---|---|---|---|---|---|---|---|---|\n${rows.join('\n')}`);
 }
 await postgres?.stop();
 process.exit(isRefused ? 1 : 0);

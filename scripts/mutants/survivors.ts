@@ -20,6 +20,8 @@ export function isMeant({ file, was, becomes = '' }: Survivor, mutant: Mutant): 
 const slower = 'only slower: the longer way comes to the same';
 const held =
   'the row was read under the same lock a moment before; a second look for a caller that breaks that rule';
+const forTypes = 'cannot be: it is there for the types alone';
+const onlyWords = 'only words for people differ';
 const atOnce = 'needs two transactions at the same moment, which SQLite does not have';
 
 export const survivors: readonly Survivor[] = [
@@ -99,5 +101,70 @@ export const survivors: readonly Survivor[] = [
     becomes: 'FROM credits_entries WHERE (1 = 1 OR account =',
     reason:
       'numbers of entries only grow: what is written after the reading lies beyond the last of any account',
+  },
+  {
+    file: 'src/credits/signatures/request-signatures.ts',
+    was: 'Array.isArray(signatureType)',
+    becomes: 'false',
+    reason: forTypes,
+  },
+  {
+    file: 'src/credits/signatures/request-signatures.ts',
+    was: 'signatureHash === undefined',
+    becomes: 'false',
+    reason: 'cannot be: a signature that holds can be read',
+  },
+  {
+    file: 'src/credits/signatures/request-signatures.ts',
+    was: 'this.#claimed.has(request.raw)',
+    becomes: 'false',
+    reason: 'only slower: what is claimed is found in the table',
+  },
+  {
+    file: 'src/credits/signatures/request-signatures.ts',
+    was: 'this.#claimed.add(request.raw);',
+    reason: 'only slower: what is claimed is found in the table',
+  },
+  {
+    file: 'src/credits/signatures/request-signatures.ts',
+    was: 'this.#forms.set(address, forms);',
+    reason: slower,
+  },
+  {
+    file: 'src/names/actions/create.ts',
+    was: 'before !== undefined',
+    becomes: 'false',
+    reason: 'only slower: it is asked again with the lock held',
+  },
+  {
+    file: 'src/names/actions/create.ts',
+    was: 'other === undefined',
+    becomes: 'true',
+    reason: 'needs one nonce for two names at the same moment, between two statements',
+  },
+  { file: 'src/names/actions/perform.ts', was: 'ownerAcl === undefined ||', reason: forTypes },
+  { file: 'src/names/actions/perform.ts', was: 'target === undefined || from', reason: forTypes },
+  {
+    file: 'src/names/actions/perform.ts',
+    was: 'isChainFailure(error)',
+    becomes: 'false',
+    reason: onlyWords,
+  },
+  {
+    file: 'src/names/actions/owner-proof.ts',
+    was: 'bytes.length === length',
+    becomes: 'true',
+    reason: 'what has another length is refused when it is verified',
+  },
+  {
+    file: 'src/names/actions/store.ts',
+    was: 'INSERT INTO arns_payer (payer)',
+    reason: atOnce,
+  },
+  {
+    file: 'src/names/actions/renew.ts',
+    was: 'error.status >= 500',
+    becomes: 'error.status > 500',
+    reason: 'no error of names has the status 500',
   },
 ];

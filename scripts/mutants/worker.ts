@@ -11,7 +11,14 @@ const root = resolve(import.meta.dirname, '../..');
 
 export type Ask =
   | { readonly ask: 'survey'; readonly file: string }
-  | { readonly ask: 'try'; readonly mutant: number; readonly tests: readonly ChosenTests[] };
+  | { readonly ask: 'try'; readonly mutant: number; readonly tests: readonly ChosenTests[] }
+  | {
+      readonly ask: 'simulate';
+      readonly mutant: number;
+      readonly scenario: string;
+      readonly seed: number;
+      readonly hours: number;
+    };
 
 /** Tests of one file; all of them in their order where they stand on each other. */
 export interface ChosenTests {
@@ -23,6 +30,8 @@ export type Answer =
   | { readonly answer: 'ready' }
   | { readonly answer: 'survey'; readonly survey: Survey }
   | { readonly answer: 'survived' }
+  /** `broken`: what was not as it must be; `reached`: by a run without a mutant. */
+  | { readonly answer: 'simulated'; readonly broken?: string; readonly reached: readonly number[] }
   /** `isSpent`: something goes on that no test waits for, so that the process is of no further use. */
   | { readonly answer: 'killed' | 'unsure'; readonly by: string; readonly isSpent: boolean };
 
@@ -143,11 +152,39 @@ async function attempt(mutant: number, tests: readonly ChosenTests[]): Promise<A
   return { answer: 'survived' };
 }
 
+async function simulated({ mutant, scenario, seed, hours }: Ask & { ask: 'simulate' }): Promise<Answer> {
+  const state = globalThis.__mutants;
+  const reached = new Set<number>();
+  state.active = mutant;
+  state.reached = mutant < 0 ? reached : undefined;
+  const { promise: outside, reject } = Promise.withResolvers<never>();
+  outside.catch(() => undefined);
+  failOutside = reject;
+  try {
+    const { simulate } = await import('../../test/simulation/run.ts');
+    const { broken } = await Promise.race([simulate({ seed, hours, only: scenario }), outside]);
+    return { answer: 'simulated', ...(broken === undefined ? {} : { broken }), reached: [...reached] };
+  } catch (error) {
+    return { answer: 'simulated', broken: String(error), reached: [] };
+  } finally {
+    state.reached = undefined;
+    failOutside = () => undefined;
+  }
+}
+
+async function answerOf(ask: Ask): Promise<Answer> {
+  switch (ask.ask) {
+    case 'survey':
+      return { answer: 'survey', survey: await survey(ask.file) };
+    case 'try':
+      return attempt(ask.mutant, ask.tests);
+    case 'simulate':
+      return simulated(ask);
+  }
+}
+
 process.on('message', async (ask: Ask) => {
-  const answer: Answer =
-    ask.ask === 'survey'
-      ? { answer: 'survey', survey: await survey(ask.file) }
-      : await attempt(ask.mutant, ask.tests);
+  const answer = await answerOf(ask);
   globalThis.__mutants.active = -1;
   send(answer);
 });

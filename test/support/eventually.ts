@@ -1,12 +1,15 @@
 /** Waits for what happens in the background by asking for it, so long that only a fault makes it fail. */
 
+/** Set where a test that fails is what is looked for (`scripts/mutants`). */
+const longestMs = Number(process.env.EVENTUALLY_MS ?? 90_000);
+
 type Answer<T> = T | undefined | null | false;
 
 /** The first answer that is there; fails loudly after a minute and a half, or as long as is said. */
 export async function eventually<T>(
   what: string,
   ask: () => Answer<T> | Promise<Answer<T>>,
-  timeoutMs = 90_000,
+  timeoutMs = longestMs,
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

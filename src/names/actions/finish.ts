@@ -96,7 +96,7 @@ export async function readAgain(context: ActionContext, action: Action): Promise
  * their signature alone.
  */
 export async function isEffectOnChain(
-  registry: NameRegistry,
+  registry: Pick<NameRegistry, 'name'>,
   { request, antId, before }: Pick<Action, 'request' | 'antId' | 'before'>,
 ): Promise<boolean> {
   if (!('name' in request)) return false;

@@ -22,34 +22,27 @@ const clockErrorMs = 3_600_000;
 /** An action that another request holds for longer is left to the next round. */
 const lockWaitMs = 2_000;
 
-/** Goes on with every open action once; answers how many were finished. */
-export async function reconcileActions(context: ActionContext, unchangedFor = settlingMs): Promise<number> {
-  let done = 0;
+/** Goes on with every open action once. */
+export async function reconcileActions(context: ActionContext, unchangedFor = settlingMs): Promise<void> {
   let last = '';
   const now = context.now();
   const unchanged = { since: now - unchangedFor, latest: now + clockErrorMs };
   for (;;) {
     const open = await openActions(context.sql, unchanged, last, pageSize);
     for (const action of open) {
-      if (await finishOne(context, action)) done += 1;
+      await finishOne(context, action);
       last = action.nonce;
     }
-    if (open.length < pageSize) return done;
+    if (open.length < pageSize) return;
   }
 }
 
-async function finishOne(context: ActionContext, action: Action): Promise<boolean> {
+async function finishOne(context: ActionContext, action: Action): Promise<void> {
   try {
-    const after = await context.locks.hold(
-      `sign ${action.nonce}`,
-      () => reconcile(context, action),
-      lockWaitMs,
-    );
-    return after.status === 'completed' || after.status === 'failed' || after.status === 'expired';
+    await context.locks.hold(`sign ${action.nonce}`, () => reconcile(context, action), lockWaitMs);
   } catch (error) {
     const waiting = error instanceof HttpError || isChainFailure(error) || error instanceof LockTimeout;
     context.log[waiting ? 'debug' : 'error']({ err: error, nonce: action.nonce }, 'an action stays open');
-    return false;
   }
 }
 

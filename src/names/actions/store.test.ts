@@ -122,6 +122,68 @@ forEachEngine((_engine, open) => {
       assert.equal(all.next, null);
     });
 
+    it('is listed among card purchases, the newest first, each with what it waits for', async () => {
+      const sql = await open(namesLedgerMigrations);
+      const buy = async (n: number, stage: string, { status = 'PENDING', at = n } = {}) => {
+        const row = {
+          ...{
+            nonce: nonceOf(n),
+            address: 'buyer',
+            address_type: 'solana',
+            purchase: 'buy-name',
+            intent: 'Buy-Name',
+          },
+          ...{ name: `name-${n}`, quote: 'q', mtoken: '5', winc: '100', excess_winc: '0', status, stage },
+          ...{
+            ant_id: 'token',
+            service_signature: 'sent',
+            card_refunded: 0,
+            expires_at: 1_000,
+            created_at: at,
+            updated_at: at,
+          },
+        };
+        const columns = Object.keys(row);
+        await sql.run(
+          `INSERT INTO arns_purchase (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+          ...Object.values(row),
+        );
+      };
+      await add(sql, 1, { at: 2 });
+      for (const [index, stage] of ['paid', 'spawning', 'spawned', 'paying', 'handing'].entries())
+        await buy(index + 2, stage);
+      await buy(7, 'paid', { status: 'SUCCESS' });
+      assert.equal(await countOpenActions(sql), 6);
+      const { items, next } = await listOpenActions(sql, { before: undefined, limit: 6 }, 1_000);
+      assert.equal(next, null);
+      assert.deepEqual(
+        items.map(({ id, paidBy, why }) => [Number(id.at(-1)), paidBy, why]),
+        [
+          [6, 'card', 'The name is bought, and the token token is being handed to the wallet of the buyer.'],
+          [5, 'card', 'The transaction sent that pays the registry is on its way to the chain.'],
+          [4, 'card', 'The token token exists, and the registry is paid next.'],
+          [3, 'card', 'The transaction sent that makes the token is on its way to the chain.'],
+          [2, 'card', 'The card was charged, and nothing was done on the chain yet.'],
+          [1, 'credits', 'It is paid for, and the service has not acted yet.'],
+        ],
+      );
+      assert.deepEqual(
+        [items[0]?.status, items[0]?.action, items[0]?.payer, items[0]?.owner],
+        ['handing', 'buy-name', 'buyer', null],
+      );
+      const late = await listOpenActions(sql, { before: { at: 2, id: nonceOf(3) }, limit: 1 }, 1_001);
+      assert.deepEqual(
+        late.items.map(({ id, why }) => [Number(id.at(-1)), why]),
+        [
+          [
+            2,
+            'The card was charged, and nothing was done on the chain yet. It should have been done by 1970-01-01 00:00 UTC.',
+          ],
+        ],
+      );
+      assert.notEqual(late.next, null);
+    });
+
     it('waits for a signature, or will: so many are counted for one payer', async () => {
       const sql = await open(namesLedgerMigrations);
       await add(sql, 1, { status: 'awaiting' });

@@ -8,7 +8,7 @@ import { insertQuote, type QuoteRow, readQuote, takeTicket, untouched } from './
 import { type SyncContext, syncQuote } from './sync.ts';
 
 export const now = 1_700_000_000_000;
-const quote: QuoteRow = {
+export const aQuote: QuoteRow = {
   id: 'quote',
   purpose: 'test',
   state: 'quoted',
@@ -42,7 +42,7 @@ export const paid: PaymentFacts = {
 /** `calls` are those of the purpose's handlers; `refusal` is what it or the promo code says to a payment. */
 export async function setUpQuote(sql: Sql, refusal?: Error) {
   await sql.transaction((tx) =>
-    insertQuote(tx, { row: quote, adjustments: '[]', referer: null, dueAt: now }),
+    insertQuote(tx, { row: aQuote, adjustments: '[]', referer: null, dueAt: now }),
   );
   const calls: string[] = [];
   const context: SyncContext = {

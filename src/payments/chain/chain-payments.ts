@@ -26,7 +26,7 @@ import {
 export interface ChainPaymentsOptions {
   readonly sql: Sql;
   readonly credits: Credits;
-  readonly pricing: Pricing;
+  readonly pricing: Pick<Pricing, 'quoteToken'>;
   readonly tokens: ReadonlyMap<string, AcceptedToken>;
   /** Wallets whose payments are refused, in normal form. */
   readonly excludedSenders: ReadonlySet<string>;

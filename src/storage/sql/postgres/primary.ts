@@ -103,8 +103,13 @@ export class Primary {
     const all = Promise.all(asked);
     await Promise.race([first.promise, all]);
     if (found.length > 0) await Promise.race([all, sleep(newerWithinMs)]);
-    found.sort((a, b) => (b.timeline ?? 0) - (a.timeline ?? 0));
-    const [newest] = found;
+    // A connection from before the failover still leads to what was the primary then.
+    const [newest] = found
+      .filter(({ name, timeline = this.#timeline }) => {
+        if (timeline < this.#timeline) failures.push(`${name}: it was the primary before a failover`);
+        return timeline >= this.#timeline;
+      })
+      .sort((a, b) => (b.timeline ?? 0) - (a.timeline ?? 0));
     if (newest === undefined) {
       throw new DatabaseUnavailable(`none of the hosts is a primary that answers (${failures.join('; ')})`);
     }
