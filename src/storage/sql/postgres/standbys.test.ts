@@ -3,7 +3,8 @@ import { type TestContext, test } from 'node:test';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { DatabaseUnavailable } from '../sql.ts';
 import type { ConnectionOptions } from './connection.ts';
-import { hostName, Primary } from './primary.ts';
+import { hostName } from './host-name.ts';
+import { Primary } from './primary.ts';
 import { Standbys } from './standbys.ts';
 import { ScriptedPostgres } from './testing.ts';
 
