@@ -2172,4 +2172,15 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/gateway/content/names/resolver.test.ts' },
   },
+  {
+    what: 'a router blocks what was unblocked, because its clock was ahead for a while',
+    undo: [
+      {
+        file: 'src/router/moderation/block-store.ts',
+        find: 'WHERE file = ? ORDER BY version DESC, noted_at DESC LIMIT ?`,',
+        put: 'WHERE file = ? ORDER BY noted_at DESC, version DESC LIMIT ?`,',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/blocklist.test.ts' },
+  },
 ];

@@ -23,4 +23,12 @@ export const keptSeeds: readonly KeptSeed[] = [
     faults: ['empty wallet', 'hidden blobs'],
     found: 'an item was given up after one look, because its bundle had failed before',
   },
+  {
+    seed: 14_431,
+    hours: 1,
+    only: 'reading',
+    faults: ['clock jump'],
+    found:
+      'a router took its own file for one of another hand after a clock was ahead, and blocked what was unblocked',
+  },
 ];

@@ -269,9 +269,10 @@ const remove = (tx: SqlExecutor, { type, value }: Pick<BlockEntry, 'type' | 'val
 
 async function fileState(sql: SqlExecutor, file: string, digest: string): Promise<FileState> {
   const now = clocks[sql.engine];
+  // By version first: a clock that was ahead makes no text the last one.
   const rows = await sql.all<FileRow>(
     `SELECT digest, version, is_ours, is_written, ${now} - noted_at AS age FROM blocklist_files
-     WHERE file = ? ORDER BY noted_at DESC, version DESC LIMIT ?`,
+     WHERE file = ? ORDER BY version DESC, noted_at DESC LIMIT ?`,
     file,
     textsKept,
   );
@@ -304,7 +305,7 @@ async function noteFile(
   );
   await tx.run(
     `DELETE FROM blocklist_files WHERE file = ? AND digest NOT IN
-     (SELECT digest FROM blocklist_files WHERE file = ? ORDER BY noted_at DESC LIMIT ?)`,
+     (SELECT digest FROM blocklist_files WHERE file = ? ORDER BY version DESC, noted_at DESC LIMIT ?)`,
     file,
     file,
     textsKept,

@@ -111,6 +111,24 @@ describe('a blocklist of several routers', () => {
       await eventually('and the file shows all', () => shown(here).length === 4);
     });
 
+    it('does not take its own file for one of another hand, because a clock was ahead for a while', async () => {
+      const sql = await open(blocklistMigrations);
+      const [here, there] = [newFolder(), newFolder()];
+      const [one, two] = [await start(sql, here), await start(sql, there)];
+      await one.block(entry('a'), operator);
+      await eventually('the other shows it', () => shown(there).includes('a'));
+      // What was noted so far was noted by a clock that has been set back since.
+      await sql.run('UPDATE blocklist_files SET noted_at = noted_at + 43200000');
+      await one.block(entry('b'), operator);
+      await eventually('the other shows both', () => shown(there).includes('b'));
+      // Minutes pass: writers do not pass each other any more.
+      await sql.run('UPDATE blocklist_files SET noted_at = noted_at - 120000');
+      await one.unblock('txid', id('b'), operator);
+      await eventually('it is lifted at both', () => !two.blocksId(id('b')) && !shown(there).includes('b'));
+      await two.block(entry('c'), operator);
+      assert.deepEqual(blocked(two), ['a', 'c'], 'what was lifted stays so');
+    });
+
     it('is one with one file too, whoever writes it', async () => {
       const sql = await open(blocklistMigrations);
       const folder = newFolder();
