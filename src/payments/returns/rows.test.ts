@@ -94,7 +94,10 @@ forEachEngine((_engine, open) => {
       assert.equal(await isQueueBusy(sql, 'sender'), false);
       assert.equal(await moveReturn(sql, leased, { state: 'sent', queue: 'sender' }, 5, true), true);
       const sent = await readReturn(sql, 'a');
-      assert.deepEqual([sent?.state, sent?.leasedUntil, sent?.changedAt, sent?.tries], ['sent', 200, 5, 0]);
+      assert.deepEqual(
+        [sent?.state, sent?.leasedUntil, sent?.changedAt, sent?.tries],
+        ['sent', 20_100, 5, 0],
+      );
       assert.deepEqual([await isQueueBusy(sql, 'sender'), await isQueueBusy(sql, 'another')], [true, false]);
       assert.ok(sent !== undefined);
       assert.equal(await moveReturn(sql, sent, { tries: 2 }, 6), true);
