@@ -10,6 +10,7 @@ import {
   postBundle,
   startAdminGateway,
 } from '../../../test/support/admin-gateway.ts';
+import { eventually } from '../../../test/support/eventually.ts';
 import { engines, makeTransaction, text, until } from '../../../test/support/local-gateway.ts';
 import { openX402Bench } from '../../../test/support/x402-bench.ts';
 import { winc } from '../../credits/credits.ts';
@@ -63,14 +64,19 @@ test('a client reads until its bucket is empty, and is told when to come again',
   const read = (headers: Record<string, string> = {}) => gateway.get(`/raw/${id}`, headers);
   assert.equal((await read()).status, 200);
   assert.equal((await read()).status, 200);
-  const refused = await read();
-  assert.equal(refused.status, 429);
+  // What a body took is counted to its end a moment after its reader has it.
+  const refused = await eventually('all that was read is counted', async () => {
+    const answer = await read();
+    assert.equal(answer.status, 429);
+    // Half of it is missing, at a token a second.
+    const seconds = Number(answer.headers.get('retry-after'));
+    assert.ok(seconds > 0 && seconds <= 402, String(seconds));
+    return seconds > 300 && answer;
+  });
   assert.deepEqual(JSON.parse(refused.body), {
     error: 'Too Many Requests',
     message: 'IP rate limit exceeded',
   });
-  const seconds = Number(refused.headers.get('retry-after'));
-  assert.ok(seconds > 300 && seconds <= 402, `half of it is missing, at a token a second: ${seconds}`);
   assert.equal(refused.headers.get('cache-control'), 'no-store');
   assert.equal(
     (await read({ 'x-forwarded-for': '1.2.3.4' })).status,
@@ -83,7 +89,7 @@ test('a client reads until its bucket is empty, and is told when to come again',
   assert.equal(info.rateLimiter.dataEgress.buckets.ip.capacityBytes, 2000 * 1024);
   assert.match(
     (await gateway.get('/gw/__gateway_metrics')).body,
-    /rate_limit_exceeded_total\{limit_type="ip"\} 2/,
+    /rate_limit_exceeded_total\{limit_type="ip"\} [2-9]/,
   );
 });
 
