@@ -65,4 +65,6 @@ function readPlace(href: string): Place {
   return { path: pathname, segments: segments.map(decode), query: searchParams };
 }
 
-const decode = (segment: string): string => tryDecodePercent(segment) ?? segment;
+function decode(segment: string): string {
+  return tryDecodePercent(segment) ?? segment;
+}

@@ -138,4 +138,6 @@ function unique(targets: readonly SearchTarget[]): readonly SearchTarget[] {
   );
 }
 
-const decode = (segment: string): string => tryDecodePercent(segment) ?? segment;
+function decode(segment: string): string {
+  return tryDecodePercent(segment) ?? segment;
+}
