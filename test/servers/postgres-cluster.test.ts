@@ -90,9 +90,9 @@ describe('a cluster of PostgreSQL', {
   });
 
   it('is looked at host by host by the doctor', async () => {
-    const look = async (environment: Record<string, string>) => {
+    const look = async (environment: Record<string, string>, surfaces = ['gateway']) => {
       const config = readConfig({ WORLD: 'local', ...environment });
-      const found = await lookAtDatabases({ config, surfaces: ['gateway'] });
+      const found = await lookAtDatabases({ config, surfaces });
       return found.map(({ state, what }) => `${state}: ${what}`);
     };
     const urls = cluster.standbys.map(({ url }) => url);
@@ -110,6 +110,10 @@ describe('a cluster of PostgreSQL', {
     assert.deepEqual(await look({ DATABASE_URL: away, DATABASE_URL_GATEWAY: standby }), [
       'wrong: the database gateway takes no writes',
     ]);
+    assert.deepEqual(await look({ DATABASE_URL: cluster.url, DATABASE_URL_ROUTER: standby }, ['router']), [
+      'wrong: the database router takes no writes',
+    ]);
+    assert.deepEqual(await look({}, ['router']), []);
     const [silent, answers, reader, noStandby] = await look({
       DATABASE_URL: cluster.primary.url.replace(/@[^/]+/, (host) => `${host},127.0.0.1:1`),
       DATABASE_READ_URLS: [away, cluster.primary.url].join(),

@@ -1,19 +1,21 @@
 /** The databases, file or server: each host that is named for them, the primary and the standbys. */
 import { postgresHosts } from '../../config/postgres-url.ts';
-import { gatewayMigrations } from '../../gateway/migrations.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import { databaseSettings } from '../../storage/sql/open.ts';
 import { hostName } from '../../storage/sql/postgres/host-name.ts';
 import { type DatabaseProbe, probePostgres, probeSqlite } from '../../storage/sql/probe.ts';
-import type { Migration } from '../../storage/sql/sql.ts';
-import { ledgerMigrations } from '../ledger-database.ts';
+import { sharedDatabases } from '../backup/databases.ts';
 import { type Finding, ok, warning, wrong } from './finding.ts';
-import type { Patient } from './patient.ts';
+import type { Patient, ServiceName } from './patient.ts';
 
-interface Wanted {
-  readonly name: 'ledger' | 'gateway';
-  readonly migrations: readonly Migration[];
-}
+type Wanted = (typeof sharedDatabases)[number];
+
+/** Which surfaces keep something in it. */
+const users: Readonly<Record<Wanted['name'], readonly ServiceName[]>> = {
+  ledger: ['payment', 'upload'],
+  gateway: ['gateway'],
+  router: ['router'],
+};
 
 /** What one host says of a database. */
 interface Told {
@@ -26,17 +28,14 @@ export async function lookAtDatabases({
   config,
   surfaces,
 }: Pick<Patient, 'config' | 'surfaces'>): Promise<Finding[]> {
-  const wanted: Wanted[] = [];
-  if (surfaces.includes('payment') || surfaces.includes('upload')) {
-    wanted.push({ name: 'ledger', migrations: ledgerMigrations });
-  }
-  if (surfaces.includes('gateway')) wanted.push({ name: 'gateway', migrations: gatewayMigrations });
+  const wanted = sharedDatabases.filter(({ name }) => users[name].some((user) => surfaces.includes(user)));
   return (await Promise.all(wanted.map((one) => lookAtDatabase(config, one)))).flat();
 }
 
 async function lookAtDatabase(config: Patient['config'], wanted: Wanted): Promise<Finding[]> {
   const { databaseUrl, urlVariable, readUrls = [] } = databaseSettings(config, wanted.name);
-  if (databaseUrl === undefined) return [lookAtFile(config.DATA_DIR, wanted)];
+  // A router without a server keeps several files, each with a part of these tables.
+  if (databaseUrl === undefined) return wanted.name === 'router' ? [] : [lookAtFile(config.DATA_DIR, wanted)];
   const ask = async (url: string): Promise<Told> => {
     const host = hostName(url);
     try {
