@@ -114,6 +114,8 @@ describe('signatures of requests', () => {
       await database.all<{ claim: string | null }>('SELECT claim FROM spent_signatures WHERE key = ?', key)
     ).at(0)?.claim;
   };
+  /** What a route sees of a signature that has acted already. */
+  const spent = { payer: 'spent', owner: 'ours', coversBody: false, coversNothing: true };
   const nobody = { isForAnother: false };
   const boundTo = (path: string, more: { method?: string; contentDigest?: string } = {}) => ({
     service,
@@ -235,12 +237,7 @@ describe('signatures of requests', () => {
         'hooks of the route itself stay',
       );
       assert.equal(await claimOf(headers), null, path);
-      assert.deepEqual(await act(headers, 'later'), {
-        payer: 'spent',
-        owner: 'ours',
-        coversBody: false,
-        coversNothing: true,
-      });
+      assert.deepEqual(await act(headers, 'later'), spent);
     }
   });
 
@@ -254,12 +251,7 @@ describe('signatures of requests', () => {
     assert.deepEqual(await read(elsewhere), nobody);
     assert.equal(await stored(), before + 1);
     assert.equal(await claimOf(elsewhere), null);
-    assert.deepEqual(await act(elsewhere, 'bound'), {
-      payer: 'spent',
-      owner: 'ours',
-      coversBody: false,
-      coversNothing: true,
-    });
+    assert.deepEqual(await act(elsewhere, 'bound'), spent);
   });
 
   it('leave nothing behind where nothing could act, and are not waited for', async () => {

@@ -30,7 +30,7 @@ const cannotList = 'payments in arweave';
 export class Restorer extends Person implements Losses {
   readonly #options: RestorerOptions;
   readonly #lost: { readonly from: number; readonly to: number }[] = [];
-  #toDo: string | undefined;
+  #unfinished: string | undefined;
 
   constructor(options: RestorerOptions) {
     super(options);
@@ -39,7 +39,7 @@ export class Restorer extends Person implements Losses {
 
   /** What is not done yet. */
   get open(): readonly string[] {
-    return this.#toDo === undefined ? [] : [this.#toDo];
+    return this.#unfinished === undefined ? [] : [this.#unfinished];
   }
 
   covers(at: number): boolean {
@@ -55,7 +55,7 @@ export class Restorer extends Person implements Losses {
       const backedUpAt = await this.#backUp(life);
       await life.wait(skewed(random, minute, 2 * hour));
       if (!isDay()) continue;
-      this.#toDo = 'the restored ledger is not reconciled';
+      this.#unfinished = 'the restored ledger is not reconciled';
       this.#loseAndRestore(backedUpAt);
       await life.wait(payableMs);
       while (isDay()) await life.wait(minute);
@@ -64,7 +64,7 @@ export class Restorer extends Person implements Losses {
       await this.#requireTold(unknown);
       const report = await this.#reconcile(life, backedUpAt);
       for (const problem of missing(report, unknown)) life.world.broken(problem);
-      this.#toDo = undefined;
+      this.#unfinished = undefined;
     }
   };
 
