@@ -39,13 +39,22 @@ export interface LoadOutcome {
   readonly latencies: readonly number[];
 }
 
+interface Connection {
+  /** When its last answer was whole. */
+  usedAt: number;
+  close(): void;
+}
+
+/** Servers close what rests for longer, maybe in the moment in which it is used again. */
+const longestRestMs = 30_000;
+
 class Load {
   readonly #target: LoadTarget;
   readonly #requests: readonly Buffer[];
   readonly #expected: ReadonlySet<number>;
   readonly #fail: (error: Error) => void;
   /** Connections that are open, by their number. */
-  readonly #sockets = new Set<number>();
+  readonly #sockets = new Map<number, Connection>();
   /** Connections without a question on the way. */
   readonly #resting = new Set<() => void>();
   #on = false;
@@ -62,9 +71,15 @@ class Load {
     this.#fail = fail;
   }
 
-  /** All connections that are not open; a server closes those that rest for long. */
+  /** All connections that are not open, and anew those that rested for long. */
   async open(): Promise<void> {
     const { connections } = this.#target;
+    const tooOld = performance.now() - longestRestMs;
+    for (const [at, connection] of this.#sockets) {
+      if (connection.usedAt > tooOld) continue;
+      this.#sockets.delete(at);
+      connection.close();
+    }
     const missing = Array.from({ length: connections }, (_, at) => at).filter((at) => !this.#sockets.has(at));
     await Promise.all(missing.map((at) => this.#connect(at)));
   }
@@ -74,7 +89,16 @@ class Load {
     const reason = (text: string) => new Error(`${method} ${paths[0]}: ${text}`);
     const { hostname, port } = new URL(urls[at % urls.length] ?? '');
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    this.#sockets.add(at);
+    let isClosed = false;
+    const connection: Connection = {
+      usedAt: performance.now(),
+      close: () => {
+        isClosed = true;
+        this.#resting.delete(ask);
+        socket.destroy();
+      },
+    };
+    this.#sockets.set(at, connection);
     await once(socket, 'connect');
     let since = 0;
     const ask = (): void => {
@@ -87,12 +111,14 @@ class Load {
     };
     const reader = new AnswerReader((status) => {
       if (!this.#expected.has(status)) return this.#fail(reason(`status ${status}`));
-      this.#latencies.push(performance.now() - since);
+      connection.usedAt = performance.now();
+      this.#latencies.push(connection.usedAt - since);
       if (this.#on) ask();
       else this.#resting.add(ask);
     }, method === 'HEAD');
     socket.on('error', (error) => this.#fail(reason(error.message)));
     socket.on('close', () => {
+      if (isClosed) return;
       if (!this.#resting.delete(ask)) this.#fail(reason('the server closed the connection'));
       this.#sockets.delete(at);
     });

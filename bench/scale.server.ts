@@ -28,6 +28,8 @@ const config = readConfig({
   INDEX_SEED_PORT: '0',
   PAYMENT_PORT: '0',
   START_WRITERS: 'false',
+  // It reads the whole ledger, beside whatever is measured.
+  LEDGER_CHECK_INTERVAL_MS: '0',
 });
 process.on('disconnect', () => process.exit());
 
