@@ -110,9 +110,13 @@ function startsPrograms(files: readonly string[]): boolean {
   return files.filter((file) => file.startsWith('test/')).length > 2;
 }
 
-/** The program as a package has it, beside a `bin` of its own; for all tests that start it (`test/support/program.ts`). */
+/**
+ * The program as a package has it, beside a `bin` of its own; for all tests that start it (`test/support/program.ts`). Below
+ * the checkout, whose packages it needs, and one for each run: two may go on at once.
+ */
 function packProgram(): string {
-  const folder = join(root, '.cache', 'program');
+  const folder = join(root, '.cache', `program-${process.pid}`);
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const { status } = spawnSync(process.execPath, ['scripts/build.ts', join(folder, 'dist')], {
     cwd: root,
     stdio: 'inherit',

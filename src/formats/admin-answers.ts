@@ -119,8 +119,6 @@ export interface ReconcileReport {
   readonly records: readonly ReconciledRecord[];
   /** Who did not answer, so that there may be more. */
   readonly failures: readonly { readonly source: string; readonly reason: string }[];
-  /** Tokens whose payments nobody lists: their senders have to report them again. */
-  readonly unlisted: readonly string[];
 }
 
 export interface ReconciledRecord {

@@ -23,7 +23,7 @@ import { tlsKeysOf } from '../kernel/tls/tls-keys.ts';
 import { serverClocks } from '../outside/server-time.ts';
 import { acceptedTokens, type ChainWorld } from '../payments/chain/accepted-tokens.ts';
 import type { AcceptedToken } from '../payments/chain/chain.ts';
-import { unknownChainPayments, unlistedTokens } from '../payments/chain/unknown-payments.ts';
+import { unknownChainPayments } from '../payments/chain/unknown-payments.ts';
 import type { OutsideSource } from '../payments/outside-records.ts';
 import { Reconciler } from '../payments/reconciliation/reconciler.ts';
 import { createCreditReturns, returnRules } from '../payments/returns/credit-returns.ts';
@@ -187,8 +187,9 @@ function reconciliationPart(
 ): Part {
   const excludedSenders = excludedWallets(config);
   const chains = unknownChainPayments({ sql, tokens, payments, excludedSenders });
-  const sources = [...outside, ...chains];
-  const reconciler = new Reconciler({ sources, unlisted: unlistedTokens(tokens), log });
+  // First: what was sent to a wallet without an authorisation is a payment here, and only told by x402.
+  const sources = [...chains, ...outside];
+  const reconciler = new Reconciler({ sources, log });
   return {
     name: 'reconciliation',
     adminRoutes: (app) => adminReconcileRoutes(app, reconciler),

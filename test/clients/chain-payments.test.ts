@@ -201,6 +201,34 @@ describe('payments on an EVM chain', () => {
     assert.equal((await report(elsewhere, 'matic')).body, 'Token not supported');
   });
 
+  test('what nobody reported is found by reconcile, and credited once', async () => {
+    const finder = '0x5B38Da6a701c568545dCfcB03FcB875f56beddC4';
+    const memo = Buffer.from(`turboCreditDestinationAddress=${finder}`).toString('hex');
+    const mint = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [payer, 2_000_000n] });
+    const pay = encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args: [service, 2_000_000n] });
+    await send({ to: usdc, data: mint });
+    const dollars = await send({ to: usdc, data: pay + memo });
+    const ether = await send({ to: service, value: '0x2386f26fc10000', data: `0x${memo}` });
+    await mine(3);
+    for (let times = 0; times < 2; times += 1) {
+      const command = ['reconcile', '--since', '2000-01-01T00:00:00Z', '--json'];
+      const url = stack.urls.payment ?? '';
+      const { out, error } = await runTurnpike([...command, '--url', url], { DATA_DIR: stack.dataDir });
+      const { records, failures } = JSON.parse(out || assert.fail(error));
+      // The local ledger of Solana has a transfer of its own.
+      const chain = records.filter(
+        ({ id, state }: Record<string, string>) => id?.startsWith('0x') && state === 'credited',
+      );
+      assert.deepEqual(
+        failures.filter(({ source }: Record<string, string>) => /ethereum|usdc/.test(source ?? '')),
+        [],
+      );
+      const found = chain.map(({ id, address }: Record<string, string>) => `${id} ${address}`).sort();
+      assert.deepEqual(found, times === 0 ? [`${dollars} ${finder}`, `${ether} ${finder}`].sort() : []);
+      assert.equal(await balance(finder), 3_830_000_000_000n + 245_120_000_000n);
+    }
+  });
+
   test('what is left of payments in ETH and USDC goes back to who sent them', async () => {
     const mint = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [payer, 3_000_000n] });
     await send({ to: usdc, data: mint });

@@ -97,7 +97,6 @@ const readState = rowReader(
           }),
         ),
         failures: Type.Array(Type.Object({ source: Type.String(), reason: Type.String() })),
-        unlisted: Type.Array(Type.String()),
       }),
     ),
   }),
@@ -116,7 +115,7 @@ async function run(
   return report;
 }
 
-function linesOf({ since, dryRun, records, failures, unlisted }: ReconcileReport): string[] {
+function linesOf({ since, dryRun, records, failures }: ReconcileReport): string[] {
   const rows = records.map((record) => [
     record.kind,
     record.state,
@@ -134,9 +133,6 @@ function linesOf({ since, dryRun, records, failures, unlisted }: ReconcileReport
     `since ${new Date(since).toISOString()}: ${records.length} that the ledger did not know, ${done}, ${counted('taken in')} taken in, ${counted('open')} open`,
     ...rows.map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`),
     ...failures.map(({ source, reason }) => `  ${source} could not be listed, run it again: ${reason}`),
-    ...(unlisted.length === 0
-      ? []
-      : [`  nobody lists payments in ${unlisted.join(', ')}: their senders report them again`]),
   ];
 }
 

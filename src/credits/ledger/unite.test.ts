@@ -180,6 +180,21 @@ forEachEngine((_engine, open) => {
       await assertSound(fresh);
     });
 
+    it('of a large ledger are found a part at a time', async () => {
+      const { credits, sql } = await openTestLedger(open);
+      await give(credits, base58, 2n);
+      await sql.run('DELETE FROM credits_accounts WHERE same_as IS NOT NULL');
+      await sql.run(
+        `INSERT INTO credits_accounts (address, address_type, balance, created_at)
+         WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 20000)
+         SELECT '!' || n, 'arweave', 0, 0 FROM counted`,
+      );
+      const fresh = createCredits({ sql });
+      assert.equal(await fresh.uniteStored(), 0, 'those before it in order');
+      assert.equal(await fresh.uniteStored(), 1);
+      assert.equal(await fresh.uniteStored(), 0);
+    });
+
     it('are united once when many see the key at once, while credits arrive under every form', async () => {
       const { credits, sql } = await openTestLedger(open);
       await give(credits, keyHash, 1n, 'first');

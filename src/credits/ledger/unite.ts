@@ -24,6 +24,8 @@ export interface Forms {
 
 const KEPT = 50_000;
 const ACCOUNTS_AT_ONCE = 100;
+/** Of a pass through all of them, so that a large ledger is not read at once beside its work. */
+const ACCOUNTS_OF_A_RUN = 20_000;
 
 /** Unites the forms of wallets as they are seen, and remembers of which wallets that is done. */
 export class Uniting {
@@ -32,7 +34,8 @@ export class Uniting {
   /** By account, how many forms lead there: more may be learnt with the key. Forms are never taken back. */
   readonly #done = new LRUCache<string, number>({ max: KEPT });
 
-  #hasUnitedStored = false;
+  /** How far the pass through all accounts has come; undefined: to the end. */
+  #passedTo: string | undefined = '';
 
   constructor(sql: Sql, now: () => number) {
     this.#sql = sql;
@@ -54,19 +57,18 @@ export class Uniting {
   }
 
   /**
-   * All accounts whose addresses tell other forms that do not lead to them yet; answers how many there were. Those that are
-   * opened from now on have theirs, so that one pass is enough.
+   * Accounts whose addresses tell other forms that do not lead to them yet, some at a time; answers how many there were. Those
+   * that are opened from now on have theirs, so that one pass is enough.
    */
   async uniteStored(): Promise<number> {
-    if (this.#hasUnitedStored) return 0;
-    let [count, last] = [0, ''];
-    for (;;) {
+    let count = 0;
+    for (let read = 0; read < ACCOUNTS_OF_A_RUN && this.#passedTo !== undefined; read += ACCOUNTS_AT_ONCE) {
       const rows = await this.#sql.all(
         `SELECT address FROM credits_accounts AS one
          WHERE address > ? AND same_as IS NULL
            AND NOT EXISTS (SELECT 1 FROM credits_accounts WHERE same_as = one.address)
          ORDER BY address LIMIT ${ACCOUNTS_AT_ONCE}`,
-        last,
+        this.#passedTo,
       );
       const addresses = rows.map((row) => readText(row.address));
       const wallets = addresses
@@ -78,11 +80,8 @@ export class Uniting {
         });
       }
       count += wallets.length;
-      const end = addresses.at(-1);
-      if (end === undefined || addresses.length < ACCOUNTS_AT_ONCE) break;
-      last = end;
+      this.#passedTo = addresses.length < ACCOUNTS_AT_ONCE ? undefined : addresses.at(-1);
     }
-    this.#hasUnitedStored = true;
     return count;
   }
 }

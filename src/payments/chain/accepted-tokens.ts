@@ -8,8 +8,8 @@ import type { Token } from '../../pricing/pricing.ts';
 import { type AddressKind, normalizeAddress } from '../../wallets/address.ts';
 import { arweaveHistory, arweaveReader } from './arweave.ts';
 import { type AcceptedToken, type ChainReader, openEndpoints } from './chain.ts';
-import { evmReader } from './evm.ts';
-import { kyveReader } from './kyve.ts';
+import { coinHistory, evmReader, tokenHistory } from './evm.ts';
+import { kyveHistory, kyveReader } from './kyve.ts';
 import { solanaHistory, solanaReader, tokenReader } from './solana.ts';
 
 /** The outside world as the start found it, and the service's own wallets for what is not configured. */
@@ -41,7 +41,7 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     addressKind: AddressKind,
     wallet: string,
     reader: ChainReader,
-    more: Pick<AcceptedToken, 'formerWallets' | 'history' | 'readerTo'> = {},
+    more: Pick<AcceptedToken, 'formerWallets' | 'history' | 'readerTo'>,
   ): void => {
     for (const token of tokens) accepted.set(token, { token, chain, wallet, addressKind, reader, ...more });
   };
@@ -85,7 +85,9 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
       denom,
       minConfirmations: config.KYVE_MIN_CONFIRMATIONS,
     });
-    accept(['kyve'], 'kyve', 'kyve', kyve, reader);
+    accept(['kyve'], 'kyve', 'kyve', kyve, reader, {
+      history: (since) => kyveHistory(config.KYVE_API_URL, kyve, since),
+    });
   }
 
   const evm = (
@@ -100,11 +102,16 @@ export function acceptedTokens(config: Config, world: ChainWorld): Map<string, A
     if (paidTo === undefined || rpcUrls.length === 0) return;
     const minConfirmations = config[`${variables}_MIN_CONFIRMATIONS`];
     const endpoints = openEndpoints(rpcUrls, evmCallErrors);
-    accept(coins, chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations }));
+    accept(coins, chain, 'ethereum', paidTo, evmReader({ endpoints, minConfirmations }), {
+      history: (since) => coinHistory(endpoints, paidTo, since),
+    });
     const contract = usdcContracts[chain];
     const usdcTo = (to: string) =>
       evmReader({ endpoints, minConfirmations, erc20: { contract, wallet: to } });
-    accept([usdc], chain, 'ethereum', paidTo, usdcTo(paidTo), { readerTo: usdcTo });
+    accept([usdc], chain, 'ethereum', paidTo, usdcTo(paidTo), {
+      readerTo: usdcTo,
+      history: (since) => tokenHistory(endpoints, { contract, wallet: paidTo }, since),
+    });
   };
   evm('ethereum', 'ETHEREUM_ADDRESS', 'ETHEREUM', ['ethereum'], 'usdc');
   evm('polygon', 'MATIC_ADDRESS', 'MATIC', ['matic', 'pol'], 'polygon-usdc');

@@ -1,33 +1,22 @@
 /** Arweave through the node API: `/tx/{id}`, `/unconfirmed_tx/{id}`, `/tx/{id}/status`. */
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { isRecord, memberOf, textOf } from '../../formats/json.ts';
-import { collected } from '../../kernel/collected.ts';
 import { listTransactions } from '../../outside/arweave/list-transactions.ts';
 import { ArweaveNodes } from '../../outside/arweave/nodes.ts';
 import { parseAmount } from '../../pricing/pricing.ts';
 import { arweaveAddress } from '../../wallets/arweave/rsa.ts';
-import type { ChainReader, PastPayment, Transfer } from './chain.ts';
+import { type ChainReader, listedByFirst, type PastPayment, type Transfer } from './chain.ts';
 
 const DESTINATION_TAG = 'Turbo-Credit-Destination-Address';
 const timeoutMs = 8_000;
 
-/** What gateways list as paid to these wallets: the first that answers tells. Nodes list nothing. */
-export async function* arweaveHistory(
+/** What gateways list as paid to these wallets: nodes list nothing. */
+export const arweaveHistory = (
   gateways: readonly string[],
   wallets: readonly string[],
   since: number,
-): AsyncGenerator<PastPayment> {
-  let failure: unknown = new Error('no gateway is configured that lists transactions');
-  for (const url of gateways) {
-    try {
-      yield* await collected(listTransactions(url, { recipients: wallets }, since));
-      return;
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw failure;
-}
+): AsyncIterable<PastPayment> =>
+  listedByFirst(gateways, (url) => listTransactions(url, { recipients: wallets }, since));
 
 /** `urls`: of nodes, in order of preference. */
 export function arweaveReader(urls: readonly string[], minConfirmations: number): ChainReader {

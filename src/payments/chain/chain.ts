@@ -2,6 +2,7 @@
  * Payments on chains: what a reader of one chain tells about a transaction. `arweave.ts`, `evm.ts`,
  * `solana.ts` and `kyve.ts` read theirs; `chain-payments.ts` decides what it is worth.
  */
+import { collected } from '../../kernel/collected.ts';
 import { type JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import type { LookUp } from '../../outside/look-up.ts';
 import type { Token } from '../../pricing/pricing.ts';
@@ -53,8 +54,11 @@ export interface AcceptedToken {
   readonly formerWallets?: readonly string[];
   readonly addressKind: AddressKind;
   readonly reader: ChainReader;
-  /** What was paid to the wallets since a moment (unix milliseconds), where the chain, or somebody who reads it, can list that. */
-  readonly history?: (since: number) => AsyncIterable<PastPayment>;
+  /**
+   * What was paid to the wallets since a moment (unix milliseconds), as the chain, or somebody who reads it, lists it.
+   * Throws where not all of it can be listed.
+   */
+  readonly history: (since: number) => AsyncIterable<PastPayment>;
   /** Reads transfers to another wallet, where the reader tells only those to ours. It shares the reader's endpoints. */
   readonly readerTo?: (wallet: string) => Pick<ChainReader, 'parseId' | 'read'>;
 }
@@ -64,6 +68,23 @@ export interface PastPayment {
   readonly id: string;
   /** Unix milliseconds; undefined while it is in no block. */
   readonly at: number | undefined;
+}
+
+/** What the first that answers lists; nothing of one that fails on the way. */
+export async function* listedByFirst(
+  urls: readonly string[],
+  list: (url: string) => AsyncIterable<PastPayment>,
+): AsyncGenerator<PastPayment> {
+  let failure: unknown = new Error('no address is configured that lists transactions');
+  for (const url of urls) {
+    try {
+      yield* await collected(list(url));
+      return;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
 }
 
 export function isPaidTo({ wallet, formerWallets = [] }: AcceptedToken, recipient: string): boolean {

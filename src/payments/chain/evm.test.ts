@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { collected } from '../../kernel/collected.ts';
 import { evmCallErrors, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { NodeSays, startTestNode } from '../../outside/testing.ts';
-import { evmReader } from './evm.ts';
+import { coinHistory, evmReader, tokenHistory } from './evm.ts';
 
 const service = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
 const payer = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C';
@@ -198,5 +199,75 @@ describe('reading payments from Ethereum', () => {
     for (const wrong of ['', '0x', id.slice(2), `${id}0`, id.replace('a', 'g')]) {
       assert.equal(reader().parseId(wrong), undefined);
     }
+  });
+
+  describe('what was paid since a moment', () => {
+    const secondsPerBlock = 12;
+    const now = 1_800_000_000;
+    const head = 20_000;
+    const timeOf = (block: number) => (now - (head - block) * secondsPerBlock) * 1000;
+    const hashOf = (number: number) => `0x${number.toString(16).padStart(64, '0')}`;
+    const hex = (number: number) => `0x${number.toString(16)}`;
+    /** By block: the transactions that it has, and the transfers that the token logged in it. */
+    let transactions = new Map<number, object[]>();
+    let transfers = new Map<number, object[]>();
+
+    const chain = async (t: TestContext): Promise<JsonRpcPool> => {
+      const node = await startTestNode(t, (method, [first, isFull]) => {
+        if (method === 'eth_blockNumber') return hex(head);
+        if (method === 'eth_getBlockByNumber') {
+          const block = Number(first);
+          const inside = transactions.get(block) ?? [];
+          return { timestamp: hex(timeOf(block) / 1000), transactions: isFull === true ? inside : [] };
+        }
+        const { fromBlock, toBlock, address, topics } = Object(first);
+        assert.deepEqual([method, address, topics[2]], ['eth_getLogs', usdc, topic(service)]);
+        const last = toBlock === 'latest' ? head : Number(toBlock);
+        assert.ok(last - Number(fromBlock) <= 5_000, 'no more blocks at once than public nodes search');
+        return [...transfers].flatMap(([block, logs]) =>
+          block >= Number(fromBlock) && block <= last ? logs : [],
+        );
+      });
+      return endpoints(node.url);
+    };
+
+    it('is every transaction to the wallet with a value, block by block', async (t) => {
+      const sent = (number: number, to: string | null, value: string) => ({
+        hash: hashOf(number),
+        to,
+        value,
+      });
+      transactions = new Map([
+        [head, [sent(1, stranger, '0x5'), sent(2, service.toLowerCase(), '0x5'), sent(3, null, '0x5')]],
+        [head - 40, [sent(4, service, '0x0'), sent(5, service, '0x7')]],
+        [head - 41, [sent(6, service, '0x7')]],
+      ]);
+      const pool = await chain(t);
+      assert.deepEqual(await collected(coinHistory(pool, service, timeOf(head - 40))), [
+        { id: hashOf(2), at: timeOf(head) },
+        { id: hashOf(5), at: timeOf(head - 40) },
+      ]);
+      transactions.set(head - 3, [{ to: service, value: '0x1' }]);
+      await assert.rejects(collected(coinHistory(pool, service, timeOf(head - 40))), /without a hash/);
+    });
+
+    it('is every transaction in which the token came in, once, however far back', async (t) => {
+      const log = (number: number, block: number) => ({
+        transactionHash: hashOf(number),
+        blockNumber: hex(block),
+      });
+      transfers = new Map([
+        [head - 1, [log(1, head - 1), log(1, head - 1)]],
+        [head - 12_000, [log(2, head - 12_000)]],
+        [head - 12_002, [log(3, head - 12_002)]],
+      ]);
+      const pool = await chain(t);
+      const erc20 = { contract: usdc, wallet: service };
+      assert.deepEqual(await collected(tokenHistory(pool, erc20, timeOf(head - 12_001))), [
+        { id: hashOf(1), at: timeOf(head - 1) },
+        { id: hashOf(2), at: timeOf(head - 12_000) },
+      ]);
+      assert.equal((await collected(tokenHistory(pool, erc20, 0))).length, 3);
+    });
   });
 });

@@ -1,10 +1,25 @@
 /** Ethereum and its kin through JSON-RPC: the native coin, or one ERC-20 token. */
 import { authorizationUsedTopic, transferTopic } from '../../formats/evm-events.ts';
-import { isRecord, requireText } from '../../formats/json.ts';
+import { isRecord, memberOf, requireText, textOf } from '../../formats/json.ts';
+import {
+  blocksBackwards,
+  evmHex,
+  evmNumber,
+  evmWord,
+  logsBackwards,
+  timeOf,
+} from '../../outside/evm-history.ts';
 import type { JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { parseEthereumAddress } from '../../wallets/ethereum/address.ts';
-import { type ChainReader, type ChainTransaction, destinationIn, lookAtAll, type Transfer } from './chain.ts';
+import {
+  type ChainReader,
+  type ChainTransaction,
+  destinationIn,
+  lookAtAll,
+  type PastPayment,
+  type Transfer,
+} from './chain.ts';
 
 export interface EvmReaderOptions {
   readonly endpoints: JsonRpcPool;
@@ -17,6 +32,49 @@ type Erc20 = Readonly<Record<'contract' | 'wallet', string>>;
 
 /** `transfer(address,uint256)` */
 const TRANSFER_SELECTOR = 'a9059cbb';
+
+/** Whoever lists what was paid looks back for months of logs, or a week of two-second blocks. */
+const mostSearches = 2_000;
+const mostBlocks = 302_400;
+
+/** The native coin, sent to the wallet: no node lists that, so that every block since then is read. */
+export async function* coinHistory(
+  endpoints: JsonRpcPool,
+  wallet: string,
+  since: number,
+): AsyncGenerator<PastPayment> {
+  const paidTo = wallet.toLowerCase();
+  for await (const { at, transactions } of blocksBackwards(endpoints, { since, most: mostBlocks })) {
+    for (const transaction of transactions) {
+      if (textOf(transaction, 'to')?.toLowerCase() !== paidTo || textOf(transaction, 'value') === '0x0')
+        continue;
+      const id = textOf(transaction, 'hash');
+      if (id === undefined) throw new Error('the endpoint answered a transaction without a hash');
+      yield { id: id.toLowerCase(), at };
+    }
+  }
+}
+
+/** Transactions in which the token came in to the wallet, each once. */
+export async function* tokenHistory(
+  endpoints: JsonRpcPool,
+  { contract, wallet }: Erc20,
+  since: number,
+): AsyncGenerator<PastPayment> {
+  const head = evmNumber(await endpoints.call('eth_blockNumber', []));
+  const topics = [transferTopic, null, `0x${evmWord(wallet)}`];
+  const listed = new Set<string>();
+  const search = { address: contract, topics, head, since, mostSearches, isWhole: true };
+  for await (const log of logsBackwards(endpoints, search)) {
+    const id = textOf(log, 'transactionHash')?.toLowerCase();
+    if (id === undefined) throw new Error('the endpoint answered a log without a transaction');
+    if (listed.has(id)) continue;
+    listed.add(id);
+    const number = evmHex(evmNumber(memberOf(log, 'blockNumber')));
+    const at = timeOf(await endpoints.call('eth_getBlockByNumber', [number, false]));
+    if (at >= since) yield { id, at };
+  }
+}
 
 export function evmReader({ endpoints, minConfirmations, erc20 }: EvmReaderOptions): ChainReader {
   return {
@@ -110,7 +168,7 @@ function destinationOf(
   if (typeof transaction.to !== 'string' || address(transaction.to) !== contract) return undefined;
   if (address(requireText(transaction, 'from')) !== sender) return undefined;
   const call = Buffer.from(
-    TRANSFER_SELECTOR + wallet.slice(2).padStart(64, '0') + quantity.toString(16).padStart(64, '0'),
+    TRANSFER_SELECTOR + evmWord(wallet) + quantity.toString(16).padStart(64, '0'),
     'hex',
   );
   const data = calldata(transaction);

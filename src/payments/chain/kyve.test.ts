@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { kyveReader } from './kyve.ts';
+import { collected } from '../../kernel/collected.ts';
+import { kyveHistory, kyveReader } from './kyve.ts';
 
 const id = 'AB'.repeat(32);
 const sender = 'kyve1sender';
@@ -107,4 +108,36 @@ test('confirmations are counted, and absence is said only when every node said s
   assert.equal((await reader.read(id)).state, 'confirmed');
   other.transactions.set(id, { status: 200, body: { tx_response: { txhash: 'CD'.repeat(32) } } });
   assert.equal((await reader.read(id)).state, 'not-known');
+});
+
+test('what was paid since a moment is listed page by page, by the first node that answers', async (t) => {
+  const hashOf = (number: number) => number.toString(16).toUpperCase().padStart(64, '0');
+  const newest = Date.UTC(2027, 0, 1);
+  const all = Array.from({ length: 230 }, (_, index) => ({
+    ...{ txhash: hashOf(index), timestamp: new Date(newest - index * 6_000).toISOString(), code: 0 },
+  }));
+  const asked: string[] = [];
+  const listing = createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://node');
+    const page = Number(searchParams.get('page'));
+    asked.push(`${searchParams.get('query')} ${searchParams.get('order_by')} ${page}`);
+    const limit = Number(searchParams.get('limit'));
+    const listed = all.slice((page - 1) * limit, page * limit);
+    // As nodes do for a page behind the last.
+    response.statusCode = listed.length === 0 ? 500 : 200;
+    response.end(JSON.stringify({ txs: [], tx_responses: listed, total: String(all.length) }));
+  });
+  await new Promise<void>((ready) => listing.listen(0, '127.0.0.1', ready));
+  t.after(() => listing.close());
+  const url = `http://127.0.0.1:${(listing.address() as AddressInfo).port}`;
+  const broken = (await startNode(t)).url;
+  const since = newest - 120 * 6_000;
+  const expected = all
+    .slice(0, 121)
+    .map(({ txhash, timestamp }) => ({ id: txhash, at: Date.parse(timestamp) }));
+  assert.deepEqual(await collected(kyveHistory([broken, url], service, since)), expected);
+  const question = `transfer.recipient='${service}' ORDER_BY_DESC`;
+  assert.deepEqual(asked, [`${question} 1`, `${question} 2`]);
+  assert.equal((await collected(kyveHistory([url], service, 0))).length, 230);
+  await assert.rejects(collected(kyveHistory([broken], service, since)), /listed no transactions/);
 });

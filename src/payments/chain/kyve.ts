@@ -3,7 +3,14 @@ import { isRecord, memberOf, textOf, tryParseJson } from '../../formats/json.ts'
 import { HttpClient } from '../../outside/http.ts';
 import { absent, combineLookUps, found, type LookUp, notKnown } from '../../outside/look-up.ts';
 import { parseAmount } from '../../pricing/pricing.ts';
-import { type ChainReader, type ChainTransaction, destinationIn, type Transfer } from './chain.ts';
+import {
+  type ChainReader,
+  type ChainTransaction,
+  destinationIn,
+  listedByFirst,
+  type PastPayment,
+  type Transfer,
+} from './chain.ts';
 
 export interface KyveReaderOptions {
   /** The coin's smallest unit: `ukyve`, on test networks `tkyve`. */
@@ -12,17 +19,15 @@ export interface KyveReaderOptions {
 }
 
 const timeoutMs = 8_000;
+/** A search takes a node longer than a transaction by its hash. */
+const listTimeoutMs = 60_000;
 const maxBytes = 1024 * 1024;
 const send = '/cosmos.bank.v1beta1.MsgSend';
 
 /** `urls`: of nodes, in order of preference. */
 export function kyveReader(urls: readonly string[], options: KyveReaderOptions): ChainReader {
   const http = new HttpClient({ timeoutMs, maxBytes });
-
-  const get = async (url: string): Promise<{ status: number; json: unknown }> => {
-    const { status, body } = await http.call(url, { headers: { accept: 'application/json' } });
-    return { status, json: tryParseJson(body.toString('utf8')) };
-  };
+  const get = (url: string) => getJson(http, url);
 
   async function readFrom(url: string, id: string): Promise<LookUp<ChainTransaction>> {
     // Read first: what is missing after it is missing at this height, and confirmations are never counted too high.
@@ -53,6 +58,51 @@ export function kyveReader(urls: readonly string[], options: KyveReaderOptions):
     },
     close: () => http.close(),
   };
+}
+
+const perPage = 100;
+const mostPages = 1_000;
+const maxPageBytes = 16 * 1024 * 1024;
+
+/** What nodes list as paid to the wallet, the newest first. */
+export const kyveHistory = (
+  urls: readonly string[],
+  wallet: string,
+  since: number,
+): AsyncIterable<PastPayment> => listedByFirst(urls, (url) => pagesOf(url, wallet, since));
+
+async function* pagesOf(url: string, wallet: string, since: number): AsyncGenerator<PastPayment> {
+  const http = new HttpClient({ timeoutMs: listTimeoutMs, maxBytes: maxPageBytes });
+  try {
+    for (let page = 1; page <= mostPages; page += 1) {
+      const question = new URLSearchParams({
+        ...{ query: `transfer.recipient='${wallet}'`, order_by: 'ORDER_BY_DESC' },
+        ...{ page: String(page), limit: String(perPage) },
+      });
+      const { status, json } = await getJson(http, `${url}/cosmos/tx/v1beta1/txs?${question}`);
+      const listed = memberOf(json, 'tx_responses');
+      if (status !== 200 || !Array.isArray(listed))
+        throw new Error(`the node listed no transactions: ${status}`);
+      for (const one of listed) {
+        const id = textOf(one, 'txhash')?.toUpperCase();
+        const at = Date.parse(textOf(one, 'timestamp') ?? '');
+        if (id === undefined || Number.isNaN(at))
+          throw new Error('the node listed a transaction without hash or time');
+        if (at < since) return;
+        yield { id, at };
+      }
+      // A page behind the last one is an error to some versions.
+      if (page * perPage >= Number(textOf(json, 'total') ?? '0')) return;
+    }
+    throw new Error('there are more than are listed: ask for a later time');
+  } finally {
+    await http.close();
+  }
+}
+
+async function getJson(http: HttpClient, url: string): Promise<{ status: number; json: unknown }> {
+  const { status, body } = await http.call(url, { headers: { accept: 'application/json' } });
+  return { status, json: tryParseJson(body.toString('utf8')) };
 }
 
 function transactionOf(

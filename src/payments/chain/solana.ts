@@ -64,6 +64,7 @@ export async function* solanaHistory(
     before = textOf(listed.at(-1), 'signature');
     if (listed.length < signaturesPerPage || before === undefined) return;
   }
+  throw new Error('there are more than are listed: ask for a later time');
 }
 
 /** The transfer that instructions, outer and inner, make to whom it is read for; it moved what it says, or nothing. */

@@ -16,30 +16,22 @@ export interface UnknownPaymentsOptions {
   readonly excludedSenders: ReadonlySet<string>;
 }
 
-/** One for each token whose chain lists what was paid; some tokens are two names of one coin. */
+/** One for each coin; some tokens are two names of one. */
 export function unknownChainPayments(options: UnknownPaymentsOptions): OutsideSource[] {
   const listed = new Set<AcceptedToken['reader']>();
   return [...options.tokens.values()].flatMap((token) => {
-    if (token.history === undefined || listed.has(token.reader)) return [];
+    if (listed.has(token.reader)) return [];
     listed.add(token.reader);
-    return [sourceOf(options, token, token.history)];
+    return [sourceOf(options, token)];
   });
 }
 
-/** Tokens whose payments nobody lists: their senders have to report them again. */
-export const unlistedTokens = (tokens: ReadonlyMap<string, AcceptedToken>): string[] =>
-  [...tokens.values()].flatMap(({ token, history }) => (history === undefined ? [token] : []));
-
-function sourceOf(
-  options: UnknownPaymentsOptions,
-  token: AcceptedToken,
-  history: NonNullable<AcceptedToken['history']>,
-): OutsideSource {
+function sourceOf(options: UnknownPaymentsOptions, token: AcceptedToken): OutsideSource {
   const { sql } = options;
   return {
     name: `payments in ${token.token}`,
     async *unknown(since) {
-      for await (const { id, at } of history(since)) {
+      for await (const { id, at } of token.history(since)) {
         if ((await readRow(sql, token.chain, id)) !== undefined) continue;
         const record = await recordOf(options, token, id, at);
         if (record !== undefined) yield record;

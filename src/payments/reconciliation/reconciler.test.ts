@@ -40,7 +40,6 @@ test('what proves itself is credited, the rest is told, and what fails holds up 
   ];
   const reconciler = new Reconciler({
     sources: [away, source('card payments', records, asked)],
-    unlisted: ['cash'],
     log: silentLog,
     now: () => now,
   });
@@ -53,7 +52,7 @@ test('what proves itself is credited, the rest is told, and what fails holds up 
   await reconciler.settled();
   assert.deepEqual(asked, [42]);
   assert.deepEqual(reconciler.report, {
-    ...{ since: 42, dryRun: false, begunAt: 100, endedAt: 200, unlisted: ['cash'] },
+    ...{ since: 42, dryRun: false, begunAt: 100, endedAt: 200 },
     failures: [{ source: 'away', reason: 'no answer' }],
     records: [
       { ...told, id: 'proven', state: 'credited', address: 'wallet', winc: '7', reason: null },
@@ -71,7 +70,6 @@ test('a dry run credits nothing', async () => {
   const credit = () => assert.fail('credited');
   const reconciler = new Reconciler({
     sources: [source('card payments', [record('proven', { credit }), record('open')])],
-    unlisted: [],
     log: silentLog,
   });
   reconciler.start({ since: 0, dryRun: true });
@@ -92,7 +90,6 @@ test('a run that is stopped ends after the record that it is at', async () => {
   };
   const reconciler = new Reconciler({
     sources: [source('card payments', [record('one', { credit }), record('two'), record('three')])],
-    unlisted: [],
     log: silentLog,
   });
   reconciler.start({ since: 0, dryRun: false });

@@ -9,8 +9,6 @@ import type { OutsideRecord, OutsideSource } from '../outside-records.ts';
 
 export interface ReconcilerOptions {
   readonly sources: readonly OutsideSource[];
-  /** Ways to pay whose payments nobody lists. */
-  readonly unlisted: readonly string[];
   readonly log: Logger;
   readonly now?: () => number;
 }
@@ -50,7 +48,7 @@ export class Reconciler {
     if (this.#running !== undefined) return false;
     const report: Writable = {
       ...{ since, dryRun, begunAt: this.#now(), endedAt: null },
-      ...{ records: [], failures: [], unlisted: this.#options.unlisted },
+      ...{ records: [], failures: [] },
     };
     this.#report = report;
     this.#running = this.#run(report).finally(() => {

@@ -7,14 +7,20 @@ import { memberOf } from '../../formats/json.ts';
 import type { X402Network } from '../../formats/x402/networks.ts';
 import type { TransferAuthorization, X402Payment } from '../../formats/x402/payment.ts';
 import { nonceBitmapSelector, noncePlace, permit2Contract } from '../../formats/x402/permit2.ts';
+import {
+  evmHex,
+  evmNumber,
+  evmWord,
+  type LogSearch,
+  logsBackwards,
+  timeOf,
+} from '../../outside/evm-history.ts';
 import { evmCallErrors, type JsonRpcNode, JsonRpcPool } from '../../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import { ChainUnavailable } from './errors.ts';
 
 const defaultTimeoutMs = 3_000;
 const maxAnswerBytes = 1024 * 1024;
-/** Public nodes search so many blocks at once. */
-const blocksAtOnce = 5_000n;
 /** A service that was away for long looks further back, though not for ever: a week of two-second blocks. */
 const mostSearches = 60;
 /** Whoever lists all of a wallet's transfers looks back for months. */
@@ -92,7 +98,7 @@ export class AuthorizationChain {
     return this.#fate(network, {
       use: {
         to: network.asset,
-        data: `${authorizationStateSelector}${word(from)}${nonce.slice(2)}`,
+        data: `${authorizationStateSelector}${evmWord(from)}${nonce.slice(2)}`,
         isUsed: (answer) => answer !== 0n,
         validBefore,
       },
@@ -112,7 +118,7 @@ export class AuthorizationChain {
     return this.#fate(network, {
       use: {
         to: permit2Contract,
-        data: `${nonceBitmapSelector}${word(from)}${place.word.toString(16).padStart(64, '0')}`,
+        data: `${nonceBitmapSelector}${evmWord(from)}${place.word.toString(16).padStart(64, '0')}`,
         isUsed: (answer) => ((answer >> place.bit) & 1n) === 1n,
         validBefore,
       },
@@ -141,14 +147,14 @@ export class AuthorizationChain {
     { to, data, isUsed, validBefore }: FateSearch['use'],
   ): Promise<LookUp<true>> {
     const head = await node.call('eth_getBlockByNumber', ['latest', false]);
-    const height = quantity(memberOf(head, 'number'));
-    const state = await node.call('eth_call', [{ to, data }, hex(height)]);
+    const height = evmNumber(memberOf(head, 'number'));
+    const state = await node.call('eth_call', [{ to, data }, evmHex(height)]);
     if (typeof state !== 'string' || !/^0x[0-9a-f]{64}$/i.test(state)) {
       throw new ChainUnavailable('whether an authorisation is used was answered with nonsense');
     }
     if (isUsed(BigInt(state))) return found(true, Number(height));
     const hasRunOut = BigInt(Math.floor(this.#now() / 1000)) > validBefore;
-    if (hasRunOut && quantity(memberOf(head, 'timestamp')) < validBefore) {
+    if (hasRunOut && evmNumber(memberOf(head, 'timestamp')) < validBefore) {
       throw new ChainUnavailable('a node is behind the end of the authorisation');
     }
     return absent(Number(height));
@@ -161,16 +167,17 @@ export class AuthorizationChain {
   async *transfersTo(network: X402Network, wallet: string, since: number): AsyncGenerator<IncomingTransfer> {
     const pool = this.#poolOf(network);
     if (pool === undefined) throw new ChainUnavailable(`no RPC address for ${network.caip2}`);
-    const head = quantity(await pool.call('eth_blockNumber', []));
+    const head = evmNumber(await pool.call('eth_blockNumber', []));
     const seen = new Set<string>();
-    const topics = [transferTopic, null, `0x${word(wallet)}`];
-    for await (const log of logsBackwards(pool, network, topics, head, since, mostListSearches)) {
+    const topics = [transferTopic, null, `0x${evmWord(wallet)}`];
+    const search = { topics, head, since, mostSearches: mostListSearches, isWhole: true };
+    for await (const log of logsBackwards(pool, { address: network.asset, ...search })) {
       const transaction = memberOf(log, 'transactionHash');
       if (typeof transaction !== 'string' || !isWord(transaction) || seen.has(transaction)) continue;
       seen.add(transaction);
-      const number = hex(quantity(memberOf(log, 'blockNumber')));
+      const number = evmHex(evmNumber(memberOf(log, 'blockNumber')));
       const block = await pool.call('eth_getBlockByNumber', [number, false]);
-      const at = Number(quantity(memberOf(block, 'timestamp'))) * 1000;
+      const at = timeOf(block);
       if (at < since) continue;
       const receipt = await pool.call('eth_getTransactionReceipt', [transaction]);
       for (const transfer of transfersIn(receipt, network, wallet)) yield { ...transfer, transaction, at };
@@ -231,7 +238,7 @@ async function fateFrom(
   authorization: TransferAuthorization,
   since: number,
 ): Promise<LookUp<AuthorizationFate>> {
-  const head = quantity(await node.call('eth_blockNumber', []));
+  const head = evmNumber(await node.call('eth_blockNumber', []));
   const transaction = await useOf(node, network, authorization, head, since);
   if (transaction === undefined) return absent(Number(head));
   const receipt = await node.call('eth_getTransactionReceipt', [transaction]);
@@ -251,11 +258,11 @@ async function permitFateFrom(
   signature: string,
   since: number,
 ): Promise<LookUp<AuthorizationFate>> {
-  const head = quantity(await node.call('eth_blockNumber', []));
+  const head = evmNumber(await node.call('eth_blockNumber', []));
   const proof = signature.slice(2).toLowerCase();
   let looked = 0;
-  const topics = [transferTopic, `0x${word(from)}`, `0x${word(to)}`];
-  for await (const log of logsBackwards(node, network, topics, head, since)) {
+  const topics = [transferTopic, `0x${evmWord(from)}`, `0x${evmWord(to)}`];
+  for await (const log of tokenLogs(node, network, { topics, head, since })) {
     const amount = memberOf(log, 'data');
     const transaction = memberOf(log, 'transactionHash');
     if (typeof amount !== 'string' || !isWord(amount) || BigInt(amount) !== value) continue;
@@ -280,8 +287,8 @@ async function useOf(
   head: bigint,
   since: number,
 ): Promise<string | undefined> {
-  const topics = [authorizationUsedTopic, `0x${word(from)}`, nonce];
-  for await (const log of logsBackwards(node, network, topics, head, since)) {
+  const topics = [authorizationUsedTopic, `0x${evmWord(from)}`, nonce];
+  for await (const log of tokenLogs(node, network, { topics, head, since })) {
     const transaction = memberOf(log, 'transactionHash');
     if (typeof transaction === 'string' && isWord(transaction)) return transaction;
   }
@@ -289,31 +296,12 @@ async function useOf(
 }
 
 /** Logs of the token, looked for from the newest block backwards. */
-async function* logsBackwards(
+function tokenLogs(
   node: JsonRpcNode,
   network: X402Network,
-  topics: readonly (string | null)[],
-  head: bigint,
-  since: number,
-  most = mostSearches,
+  search: Pick<LogSearch, 'topics' | 'head' | 'since'>,
 ): AsyncGenerator<unknown> {
-  let toBlock = head;
-  for (let searches = 0; searches < most; searches += 1) {
-    const fromBlock = toBlock > blocksAtOnce ? toBlock - blocksAtOnce : 0n;
-    const logs = await node.call('eth_getLogs', [
-      {
-        address: network.asset,
-        topics,
-        fromBlock: hex(fromBlock),
-        toBlock: searches === 0 ? 'latest' : hex(toBlock),
-      },
-    ]);
-    if (Array.isArray(logs)) yield* logs;
-    if (fromBlock === 0n) return;
-    const block = await node.call('eth_getBlockByNumber', [hex(fromBlock), false]);
-    if (Number(quantity(memberOf(block, 'timestamp'))) * 1000 < since) return;
-    toBlock = fromBlock - 1n;
-  }
+  return logsBackwards(node, { address: network.asset, mostSearches, isWhole: false, ...search });
 }
 
 /** Those of a receipt that pay the wallet. The token logs the use of an authorisation and, next, the transfer it makes. */
@@ -327,7 +315,7 @@ function transfersIn(
   return logs.flatMap((log, place) => {
     const [event, from, to] = topicsOf(log, network);
     const amount = memberOf(log, 'data');
-    if (event !== transferTopic || to !== `0x${word(wallet)}` || from === undefined) return [];
+    if (event !== transferTopic || to !== `0x${evmWord(wallet)}` || from === undefined) return [];
     if (typeof amount !== 'string' || !isWord(amount)) return [];
     const [use, holder, nonce] = topicsOf(logs[place - 1], network);
     const isUse = use === authorizationUsedTopic && holder === from;
@@ -343,17 +331,6 @@ function topicsOf(log: unknown, network: X402Network): string[] {
   return Array.isArray(topics) ? topics.map((topic) => String(topic).toLowerCase()) : [];
 }
 
-/** A number as the protocol writes it. */
-function quantity(answer: unknown): bigint {
-  if (typeof answer === 'string' && /^0x[0-9a-f]{1,16}$/i.test(answer)) return BigInt(answer);
-  throw new ChainUnavailable('a number was answered with nonsense');
-}
-
-const hex = (value: bigint) => `0x${value.toString(16)}`;
-
-/** An address as a 32-byte word. */
-const word = (address: string) => address.slice(2).toLowerCase().padStart(64, '0');
-
 /**
  * Whether the authorisation's own transfer is in a receipt: the token logs the use and, next, the transfer it makes.
  * Another transfer of the same transaction may belong to another authorisation.
@@ -366,10 +343,10 @@ function transferFollows(
   const list = memberOf(receipt, 'logs');
   const logs: unknown[] = Array.isArray(list) ? list : [];
   const { from, to, nonce, value } = authorization;
-  const use = [authorizationUsedTopic, `0x${word(from)}`, nonce];
+  const use = [authorizationUsedTopic, `0x${evmWord(from)}`, nonce];
   const place = logs.findIndex((log) => isLog(log, network, use));
   const transfer = logs[place + 1];
-  if (place < 0 || !isLog(transfer, network, [transferTopic, `0x${word(from)}`, `0x${word(to)}`]))
+  if (place < 0 || !isLog(transfer, network, [transferTopic, `0x${evmWord(from)}`, `0x${evmWord(to)}`]))
     return false;
   const amount = memberOf(transfer, 'data');
   return typeof amount === 'string' && /^0x[0-9a-f]{64}$/i.test(amount) && BigInt(amount) === value;
