@@ -1,26 +1,18 @@
 /** A local network started and controlled from test code. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import Arweave from 'arweave';
 import ArLocal from '../../src/kit/arlocal.ts';
 import { connectTurnpike, startTurnpike, type Turnpike } from '../../src/kit/testing.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
+import { isGone } from '../support/is-gone.ts';
 import { arweaveTestKey } from '../support/keys.ts';
 
 const text = async (url: string): Promise<string> => (await fetch(url)).text();
-const isGone = (url: string): Promise<boolean> =>
-  fetch(`${url}/info`).then(
-    () => false,
-    () => true,
-  );
-
 describe('a network in the hands of a test', () => {
   let turnpike: Turnpike;
   before(async () => {
@@ -208,38 +200,4 @@ describe('the life of a network', () => {
     assert.ok(await isGone(url));
     assert.throws(() => new ArLocal(port, false, undefined, false, 50), /mineWithFails\?fails=50/);
   });
-
-  async function miniature(...args: string[]): Promise<{ run: ChildProcess; url: string; dataDir: string }> {
-    const run = spawn(
-      process.execPath,
-      [resolve(import.meta.dirname, '../support/kit-process.ts'), ...args],
-      {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      },
-    );
-    const [line] = await Promise.race([
-      once(createInterface({ input: run.stdout }), 'line'),
-      once(run, 'exit'),
-    ]);
-    const { url, dataDir }: Record<string, string> = JSON.parse(String(line));
-    return { run, url: url ?? '', dataDir: dataDir ?? '' };
-  }
-
-  test('a killed test run leaves neither a process nor a folder', async () => {
-    const { run, url, dataDir } = await miniature('wait');
-    assert.equal(await isGone(url), false);
-    run.kill('SIGKILL');
-    await eventually('the program is gone', () => isGone(url));
-    await eventually('its folder is gone', () => !existsSync(dataDir));
-  });
-
-  for (const run of ['process', 'thread']) {
-    test(`a test run that forgets to stop it ends, and leaves nothing (${run})`, async () => {
-      const forgetful = await miniature('end', run);
-      if (forgetful.run.exitCode === null) await once(forgetful.run, 'exit');
-      assert.equal(forgetful.run.exitCode, 0);
-      await eventually('the program is gone', () => isGone(forgetful.url));
-      await eventually('its folder is gone', () => !existsSync(forgetful.dataDir));
-    });
-  }
 });

@@ -1,0 +1,6 @@
+/** Whether nobody answers there any more. */
+export const isGone = (url: string): Promise<boolean> =>
+  fetch(`${url}/info`).then(
+    () => false,
+    () => true,
+  );
