@@ -148,7 +148,8 @@ function questionOf(number: number, random: SeededRandom): Question {
   if (kind < 92) return graphql(listQuery, filterOf(random));
   if (kind < 94) return { path: `/raw/${idOf(`large ${random.below(content.large)}`)}`, expect: 200 };
   if (kind < 97) return { path: `/tx/${itemId(random.below(indexed))}/status`, expect: 200 };
-  return { path: `/raw/${idOf(`nobody ${number}`)}`, expect: 404 };
+  // Without nodes nobody can say that there is none.
+  return { path: `/raw/${idOf(`nobody ${number}`)}`, expect: 503 };
 }
 
 const listQuery = `query($tags: [TagFilter!], $owners: [String!], $block: BlockFilter) {
