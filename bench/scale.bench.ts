@@ -16,7 +16,6 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFi
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { makeFastRsaKey } from '../src/kernel/fast-rsa-key.ts';
 import { signPss } from '../src/wallets/arweave/rsa.ts';
 import { testArweaveKey } from '../src/wallets/testing/keys.ts';
@@ -31,6 +30,7 @@ import {
   type RunningServer,
   startServer,
 } from './load.ts';
+import { ask, cpuSecondsOf, ownCpuSecondsOf, postmasterOf } from './process-cpu.ts';
 import {
   fillGateway,
   fillLedger,
@@ -424,52 +424,6 @@ const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 const figure = (value: number): string =>
   (value >= 100 ? Math.round(value) : Number(value.toPrecision(3))).toLocaleString('en');
 
-async function ask<T>(url: string, text: string): Promise<T[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(text)).rows as T[];
-  } finally {
-    await client.end();
-  }
-}
-
-/** The process that all others of the server are children of. */
-async function postmasterOf(url: string): Promise<number> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    return statOf(rows[0]?.pid ?? 0).parent;
-  } finally {
-    await client.end();
-  }
-}
-
-/** CPU seconds of a process and its children so far, those that ended included. */
-function cpuSecondsOf(parent: number): number {
-  const children = readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8').trim().split(' ');
-  const running = children.filter((pid) => pid !== '').map((pid) => statOf(Number(pid)).seconds);
-  const own = statOf(parent);
-  return running.reduce((sum, seconds) => sum + seconds, own.seconds + own.ended);
-}
-
-/** proc_pid_stat(5); the clock ticks a hundred times a second on every Linux. */
-function statOf(pid: number): { parent: number; seconds: number; ended: number } {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')
-      .map(Number);
-    const [, parent = 0] = fields;
-    const seconds = (at: number) => ((fields[at] ?? 0) + (fields[at + 1] ?? 0)) / 100;
-    return { parent, seconds: seconds(11), ended: seconds(13) };
-  } catch {
-    // It ended meanwhile; its parent has its time.
-    return { parent: 0, seconds: 0, ended: 0 };
-  }
-}
-
 /** Processes that have nothing to do: what each polls, the others must not poll too. */
 async function measureIdle(): Promise<Measurement[]> {
   const one = (await idleCpu(1)) * 1_000;
@@ -492,7 +446,7 @@ async function idleCpu(workers: number): Promise<number> {
   const stack = await startStack({ only: ['gateway', '--workers', String(workers)] });
   try {
     const pid = stack.process.pid ?? 0;
-    const own = () => cpuSecondsOf(pid) - statOf(pid).seconds;
+    const own = () => cpuSecondsOf(pid) - ownCpuSecondsOf(pid);
     // What comes with the start is over.
     await sleep(idleMs / 2);
     const before = own();

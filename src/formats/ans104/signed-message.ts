@@ -28,13 +28,27 @@ export interface SignedFields {
   readonly tagBytes: Uint8Array;
 }
 
-const emptyBlob = deepHashBlob(Buffer.alloc(0));
+const none = Buffer.alloc(0);
+const emptyBlob = deepHashBlob(none);
 
 /** The 48 bytes that are signed, given the deep hash of the payload (`deepHashBlob`, `DeepHashBlob`). */
 export function signedMessage(prefix: Uint8Array, fields: SignedFields, dataHash: Uint8Array): Buffer {
-  let accumulator = prefix;
-  for (const blob of [fields.target, fields.anchor, fields.tagBytes]) {
-    accumulator = deepHashAppend(accumulator, blob.length === 0 ? emptyBlob : deepHashBlob(blob));
-  }
-  return deepHashAppend(accumulator, dataHash);
+  const beforeTags = append(append(prefix, fields.target), fields.anchor);
+  return signedMessageFromTags(beforeTags, fields.tagBytes, dataHash);
+}
+
+/** The accumulator before the tags of items without target and anchor: the same for all of one wallet, as the prefix is. */
+export const plainPrefix = (prefix: Uint8Array): Buffer => append(append(prefix, none), none);
+
+/** The same 48 bytes, given the accumulator before the tags. */
+export function signedMessageFromTags(
+  beforeTags: Uint8Array,
+  tagBytes: Uint8Array,
+  dataHash: Uint8Array,
+): Buffer {
+  return deepHashAppend(append(beforeTags, tagBytes), dataHash);
+}
+
+function append(accumulator: Uint8Array, blob: Uint8Array): Buffer {
+  return deepHashAppend(accumulator, blob.length === 0 ? emptyBlob : deepHashBlob(blob));
 }

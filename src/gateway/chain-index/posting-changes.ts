@@ -4,7 +4,8 @@ import { tieOf } from './order.ts';
 import { postedTerms, type Selected } from './records.ts';
 import { deleteRows, insertRows } from './rows.ts';
 
-export const postingColumns = ['term', 'pos', 'tie', 'record'] as const;
+export const postingTypes = { term: 'BIGINT', pos: 'BIGINT', tie: 'BIGINT', record: 'BIGINT' } as const;
+export const postingColumns = Object.keys(postingTypes);
 
 /** Records per transaction: about ten milliseconds of SQLite. */
 export const WRITE_BATCH = 128;
@@ -12,9 +13,12 @@ export const WRITE_BATCH = 128;
 export const storedColumns = 'record, id, kind, height, block_index, pos, indexed_at, root, terms';
 export type StoredRecord = Selected<typeof storedColumns>;
 
+/** The cells of `postingColumns`. */
+export type Posting = [term: number, pos: number, tie: number, record: number];
+
 export interface PostingChanges {
-  readonly removed: number[][];
-  readonly added: number[][];
+  readonly removed: Posting[];
+  readonly added: Posting[];
 }
 
 export function collectChange(
@@ -32,7 +36,7 @@ export function collectChange(
 
 export async function applyChanges(tx: SqlExecutor, changes: PostingChanges): Promise<void> {
   await deleteRows(tx, 'postings', postingColumns, changes.removed);
-  await insertRows(tx, 'postings', postingColumns, inTreeOrder(changes.added), 'ON CONFLICT DO NOTHING');
+  await insertRows(tx, 'postings', postingTypes, inTreeOrder(changes.added), 'ON CONFLICT DO NOTHING');
 }
 
 /** The items of a bundle are to be brought where it is now. After the bundle itself was moved, never before. */
@@ -45,12 +49,6 @@ export async function noteReposition(tx: SqlExecutor, root: number): Promise<voi
 }
 
 /** Neighbours in the tree are inserted one after the other: fewer pages are touched. */
-export function inTreeOrder(postings: number[][]): number[][] {
-  return postings.sort((a, b) => {
-    for (let index = 0; index < 4; index += 1) {
-      const difference = (a[index] ?? 0) - (b[index] ?? 0);
-      if (difference !== 0) return difference;
-    }
-    return 0;
-  });
+export function inTreeOrder(postings: Posting[]): Posting[] {
+  return postings.sort((a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3]);
 }

@@ -1,6 +1,7 @@
 /** What is written about a transaction or data item, and how it becomes a row. */
 import type { SqlValue } from '../../storage/sql/sql.ts';
 import { minedPos, pendingPos, type RecordKind } from './order.ts';
+import type { TypedColumns } from './rows.ts';
 import { packTags, type RawTag } from './tags.ts';
 import {
   bundleTerm,
@@ -117,10 +118,39 @@ export const columnsOf = (table: string, list: string): string =>
     .map((column) => `${table}.${column}`)
     .join(', ');
 
-export const recordColumns =
-  `id, kind, height, block_index, pos, indexed_at, owner, format, signature_type, target,
-  anchor, quantity, reward, denomination, data_size, data_root, content_type, content_encoding, tags, root, parent,
-  parent_offset, item_offset, data_offset, item_size, terms, hash, verified`.split(/,\s+/);
+/** The columns that a new record is written to. */
+export const recordTypes = {
+  id: 'BYTEA',
+  kind: 'BIGINT',
+  height: 'BIGINT',
+  block_index: 'BIGINT',
+  pos: 'BIGINT',
+  indexed_at: 'BIGINT',
+  owner: 'BIGINT',
+  format: 'BIGINT',
+  signature_type: 'BIGINT',
+  target: 'BYTEA',
+  anchor: 'BYTEA',
+  quantity: 'TEXT',
+  reward: 'TEXT',
+  denomination: 'BIGINT',
+  data_size: 'BIGINT',
+  data_root: 'BYTEA',
+  content_type: 'TEXT',
+  content_encoding: 'TEXT',
+  tags: 'BYTEA',
+  root: 'BIGINT',
+  parent: 'BIGINT',
+  parent_offset: 'BIGINT',
+  item_offset: 'BIGINT',
+  data_offset: 'BIGINT',
+  item_size: 'BIGINT',
+  terms: 'BYTEA',
+  hash: 'BYTEA',
+  verified: 'BIGINT',
+} as const satisfies TypedColumns;
+
+export const recordColumns = Object.keys(recordTypes);
 
 export function positionOf(kind: RecordKind, mined: Mined | undefined, indexedAt: number): number {
   return mined === undefined ? pendingPos(indexedAt) : minedPos(mined.height, mined.blockIndex, kind);

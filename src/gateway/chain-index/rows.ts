@@ -1,12 +1,16 @@
 /**
- * Many rows in one statement. Batches come in a few fixed sizes, so that the engines see the same statement
- * texts again and again and keep them prepared.
+ * Many rows in one statement. SQLite gets a value for each cell, in batches of a few fixed sizes, so that it sees the same
+ * statement texts again and again and keeps them prepared. PostgreSQL, for which each value is work of its own, gets an array
+ * for each column where the types of the columns are told.
  */
+import { type ArrayType, packArray } from '../../storage/sql/postgres/arrays.ts';
 import type { SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 
 const batchSizes = [256, 64, 16, 4, 1];
 /** Under SQLite's 32,766 and PostgreSQL's 65,535 bound values of one statement. */
 const maxValues = 16_000;
+/** Cells of one array. */
+const largestArray = 4_096;
 
 /** Splits a list into runs of the fixed sizes. */
 export function* batches<T>(items: readonly T[], width = 1): Generator<readonly T[]> {
@@ -31,13 +35,46 @@ function once(key: string, make: () => string): string {
   return text;
 }
 
+/** Columns by name, in the order of the cells. */
+export type TypedColumns = Readonly<Record<string, ArrayType>>;
+
 /** `INSERT INTO table (columns) VALUES (…), (…) suffix`, answering the rows of a RETURNING suffix. */
 export async function insertRows<T>(
   sql: SqlExecutor,
   table: string,
-  columns: readonly string[],
+  columns: readonly string[] | TypedColumns,
   rows: readonly (readonly SqlValue[])[],
   suffix = '',
+): Promise<T[]> {
+  if (isNames(columns)) return insertValues(sql, table, columns, rows, suffix);
+  if (sql.engine !== 'postgres') return insertValues(sql, table, Object.keys(columns), rows, suffix);
+  const answered: T[] = [];
+  for (let at = 0; at < rows.length; at += largestArray) {
+    const batch = rows.slice(at, at + largestArray);
+    const statement = once(`unnest ${table} ${suffix}`, () => {
+      const arrays = Object.values(columns).map((type) => `CAST(? AS ${type}[])`);
+      return `INSERT INTO ${table} (${Object.keys(columns).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${suffix}`;
+    });
+    const arrays = Object.values(columns).map((type, cell) =>
+      packArray(
+        type,
+        batch.map((row) => row[cell] ?? null),
+      ),
+    );
+    for (const row of await sql.all<T>(statement, ...arrays)) answered.push(row);
+  }
+  return answered;
+}
+
+const isNames = (columns: readonly string[] | TypedColumns): columns is readonly string[] =>
+  Array.isArray(columns);
+
+async function insertValues<T>(
+  sql: SqlExecutor,
+  table: string,
+  columns: readonly string[],
+  rows: readonly (readonly SqlValue[])[],
+  suffix: string,
 ): Promise<T[]> {
   const answered: T[] = [];
   const returning = suffix.includes('RETURNING');
@@ -59,13 +96,24 @@ export async function insertRows<T>(
 const selectSizes = [1, 4, 16, 64, 128, 256];
 const largestSelect = 256;
 
-/** Runs `select` with `{in}` replaced by placeholders; the list is filled up to a fixed size with its last key. */
+/**
+ * Runs `select` with the keys in place of `{in}`: as one array, or as placeholders, of which there is a fixed number, filled
+ * up with the last key.
+ */
 export async function selectIn<T>(
   sql: SqlExecutor,
   select: string,
   keys: readonly SqlValue[],
   ...before: SqlValue[]
 ): Promise<T[]> {
+  if (keys.length === 0) return [];
+  const type = sql.engine === 'postgres' ? arrayTypeOf(keys[0]) : undefined;
+  if (type !== undefined && keys.length <= largestArray) {
+    const statement = once(`any ${type} ${select}`, () =>
+      select.replace('IN ({in})', `= ANY(CAST(? AS ${type}[]))`),
+    );
+    return sql.all<T>(statement, ...before, packArray(type, keys));
+  }
   const found: T[] = [];
   for (let at = 0; at < keys.length; at += largestSelect) {
     const part = keys.slice(at, at + largestSelect);
@@ -81,6 +129,11 @@ export async function selectIn<T>(
   }
   return found;
 }
+
+const arrayTypeOf = (key: SqlValue | undefined): ArrayType | undefined => {
+  if (typeof key === 'number') return 'BIGINT';
+  return key instanceof Uint8Array ? 'BYTEA' : undefined;
+};
 
 /** Deletes the rows of a table whose integer key columns are listed. */
 export async function deleteRows(

@@ -24,6 +24,8 @@ export interface TermSpec {
   readonly hash: Buffer;
   readonly name: Uint8Array | null;
   readonly value: Uint8Array | null;
+  /** Under which its key is remembered. */
+  readonly cacheKey: string;
 }
 
 export interface TagPair {
@@ -32,13 +34,43 @@ export interface TagPair {
   readonly value: Buffer;
 }
 
-export function tagTerm(name: Uint8Array, value: Uint8Array): TermSpec {
-  const joined = Buffer.allocUnsafe(4 + name.length + value.length);
-  joined.writeUInt32BE(name.length);
-  joined.set(name, 4);
-  joined.set(value, 4 + name.length);
-  return { kind: termKinds.tag, hash: hash('sha256', joined, 'buffer'), name, value };
+export const tagTerm = (name: Uint8Array, value: Uint8Array): TermSpec => new TagTerm(name, value);
+
+/** Pairs up to this length are remembered as they are. */
+const shortPairBytes = 96;
+
+/** Hashed only where its key is not remembered: most pairs come again and again. */
+class TagTerm implements TermSpec {
+  readonly kind = termKinds.tag;
+  readonly name: Uint8Array;
+  readonly value: Uint8Array;
+  readonly cacheKey: string;
+  #hash: Buffer | undefined;
+
+  constructor(name: Uint8Array, value: Uint8Array) {
+    this.name = name;
+    this.value = value;
+    this.cacheKey =
+      name.length + value.length <= shortPairBytes
+        ? `${name.length}:${latin1(name)}${latin1(value)}`
+        : cacheKey(this.kind, this.hash);
+  }
+
+  get hash(): Buffer {
+    if (this.#hash === undefined) {
+      const { name, value } = this;
+      const joined = Buffer.allocUnsafe(4 + name.length + value.length);
+      joined.writeUInt32BE(name.length);
+      joined.set(name, 4);
+      joined.set(value, 4 + name.length);
+      this.#hash = hash('sha256', joined, 'buffer');
+    }
+    return this.#hash;
+  }
 }
+
+const latin1 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 
 /** `key` is the public key where it is known; it is kept with the term, once per owner. */
 export const ownerTerm = (address: Buffer, key: Uint8Array | null): TermSpec =>
@@ -47,13 +79,22 @@ export const recipientTerm = (address: Buffer): TermSpec => plainTerm(termKinds.
 export const bundleTerm = (id: Buffer): TermSpec => plainTerm(termKinds.bundle, id);
 
 function plainTerm(kind: TermKind, id: Buffer, value: Uint8Array | null = null): TermSpec {
-  return { kind, hash: id, name: null, value };
+  return { kind, hash: id, name: null, value, cacheKey: cacheKey(kind, id) };
 }
 
 /** PostgreSQL refuses index rows of more than some 2,700 bytes; names of tags can be longer. */
 const nameStart = (name: Uint8Array | null): Uint8Array | null => name?.subarray(0, 256) ?? null;
 
-const cacheKey = (kind: number, hash: Buffer): string => `${kind}${hash.toString('latin1')}`;
+const termTypes = {
+  kind: 'BIGINT',
+  hash: 'BYTEA',
+  name: 'BYTEA',
+  value: 'BYTEA',
+  name_start: 'BYTEA',
+} as const;
+
+/** Of a term by its hash; no pair looks like it, since a pair begins with a number and a colon. */
+const cacheKey = (kind: number, hash: Buffer): string => `#${kind}${hash.toString('latin1')}`;
 
 export class Terms {
   readonly #sql: Sql;
@@ -74,50 +115,48 @@ export class Terms {
     const keys = new Map<TermSpec, number>();
     const unknown = new Map<string, TermSpec[]>();
     for (const spec of specs) {
-      const cached = cacheKey(spec.kind, spec.hash);
-      const known = this.#keys.get(cached);
+      const known = this.#keys.get(spec.cacheKey);
       if (known !== undefined) {
         keys.set(spec, known);
       } else {
-        const same = unknown.get(cached);
-        if (same === undefined) unknown.set(cached, [spec]);
+        const same = unknown.get(spec.cacheKey);
+        if (same === undefined) unknown.set(spec.cacheKey, [spec]);
         else same.push(spec);
       }
     }
     if (unknown.size === 0) return keys;
 
     const fresh = new Map<string, TermSpec>();
-    for (const [cached, same] of unknown) {
+    for (const same of unknown.values()) {
       const best = same.find((spec) => spec.value !== null) ?? same[0];
-      if (best !== undefined) fresh.set(cached, best);
+      if (best !== undefined) fresh.set(cacheKey(best.kind, best.hash), best);
     }
     const learn = (rows: readonly { term: number; kind: number; hash: Buffer }[]) => {
       for (const row of rows) {
-        const cached = cacheKey(row.kind, row.hash);
-        this.#keys.set(cached, row.term);
-        for (const spec of unknown.get(cached) ?? []) keys.set(spec, row.term);
-        fresh.delete(cached);
+        const hashed = cacheKey(row.kind, row.hash);
+        const spec = fresh.get(hashed);
+        fresh.delete(hashed);
+        if (spec === undefined) continue;
+        this.#keys.set(spec.cacheKey, row.term);
+        for (const same of unknown.get(spec.cacheKey) ?? []) keys.set(same, row.term);
       }
     };
-    learn(await this.#select([...fresh.values()]));
-    if (fresh.size > 0) {
-      const missing = [...fresh.values()].sort((a, b) => Buffer.compare(a.hash, b.hash));
-      learn(
-        await this.#sql.transaction((tx) =>
-          insertRows<{ term: number; kind: number; hash: Buffer }>(
-            tx,
-            'terms',
-            ['kind', 'hash', 'name', 'value', 'name_start'],
-            missing.map((spec) => [spec.kind, spec.hash, spec.name, spec.value, nameStart(spec.name)]),
-            'ON CONFLICT (kind, hash) DO NOTHING RETURNING term, kind, hash',
-          ),
-        ),
-      );
-      // Whoever else was inserting the same terms has committed by now.
-      if (fresh.size > 0) learn(await this.#select([...fresh.values()]));
-      this.#made += missing.length;
-      await this.#count();
-    }
+    // Nearly all that is not remembered is new. In one order, so that writers that meet wait for each other and not in a ring.
+    const missing = [...fresh.values()].sort((a, b) => a.kind - b.kind || Buffer.compare(a.hash, b.hash));
+    const made = await this.#sql.transaction((tx) =>
+      insertRows<{ term: number; kind: number; hash: Buffer }>(
+        tx,
+        'terms',
+        termTypes,
+        missing.map((spec) => [spec.kind, spec.hash, spec.name, spec.value, nameStart(spec.name)]),
+        'ON CONFLICT (kind, hash) DO NOTHING RETURNING term, kind, hash',
+      ),
+    );
+    learn(made);
+    // Whoever else was inserting the same terms has committed by now.
+    if (fresh.size > 0) learn(await this.#select([...fresh.values()]));
+    this.#made += made.length;
+    await this.#count();
     return keys;
   }
 

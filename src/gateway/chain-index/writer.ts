@@ -12,8 +12,9 @@ import {
   collectChange,
   inTreeOrder,
   noteReposition,
+  type Posting,
   type PostingChanges,
-  postingColumns,
+  postingTypes,
   type StoredRecord,
   storedColumns,
   WRITE_BATCH,
@@ -27,6 +28,7 @@ import {
   prepare,
   recordColumns,
   recordRow,
+  recordTypes,
   termSpecs,
   unpackTerms,
 } from './records.ts';
@@ -122,55 +124,54 @@ export class IndexWriter {
     events: EventBatch,
     tellsNew: boolean,
   ): Promise<Written[]> {
+    const { made, known } = await this.#insert(tx, batch, events, tellsNew);
+    if (known.length === 0) return made;
     const stored = await this.#stored(
       tx,
-      batch.map(({ entry }) => entry.header.id),
+      known.map(({ entry }) => entry.header.id),
     );
-    const fresh: Prepared[] = [];
-    const written: Written[] = [];
+    const gone: Prepared[] = [];
     const changes: PostingChanges = { removed: [], added: [] };
-    for (const prepared of batch) {
-      const known = stored.get(prepared.entry.header.id.toString('latin1'));
-      if (known === undefined) {
-        fresh.push(prepared);
+    for (const prepared of known) {
+      const record = stored.get(prepared.entry.header.id.toString('latin1'));
+      if (record === undefined) {
+        gone.push(prepared);
         continue;
       }
-      await this.#upgrade(tx, known, prepared, changes, events);
-      written.push({ record: known.record, id: known.id, fresh: false });
+      await this.#upgrade(tx, record, prepared, changes, events);
+      made.push({ record: record.record, id: record.id, fresh: false });
     }
     await applyChanges(tx, changes);
-    const { made, taken } = await this.#insert(tx, fresh, events, tellsNew);
-    // Another process wrote some of them since they were looked up: now they are known, and are upgraded.
-    const late = taken.length === 0 ? [] : await this.#put(tx, taken, events, tellsNew);
-    return [...written, ...made, ...late];
+    // Another process dropped some of them since they were found to be there.
+    return gone.length === 0 ? made : [...made, ...(await this.#put(tx, gone, events, tellsNew))];
   }
 
+  /** Writes those that are not known, which nearly all are; answers the others as they came. */
   async #insert(
     tx: SqlExecutor,
-    fresh: readonly Prepared[],
+    batch: readonly Prepared[],
     events: EventBatch,
     tellsNew: boolean,
-  ): Promise<{ made: Written[]; taken: Prepared[] }> {
+  ): Promise<{ made: Written[]; known: Prepared[] }> {
     const made: Written[] = [];
-    const taken: Prepared[] = [];
-    if (fresh.length === 0) return { made, taken };
+    const known: Prepared[] = [];
     const now = this.#now();
     const rows = await insertRows<{ record: number; id: Buffer }>(
       tx,
       'records',
-      recordColumns,
-      fresh.map((prepared) => recordRow(prepared, now)),
+      recordTypes,
+      batch.map((prepared) => recordRow(prepared, now)),
       'ON CONFLICT (id) DO NOTHING RETURNING record, id',
     );
     const records = new Map(rows.map((row) => [row.id.toString('latin1'), row.record]));
-    const postings: number[][] = [];
+    const postings: Posting[] = [];
     const signatures: SqlValue[][] = [];
-    for (const prepared of fresh) {
+    for (const prepared of batch) {
       const { entry, terms } = prepared;
       const { id, kind, signature } = entry.header;
       const record = records.get(id.toString('latin1'));
       if (record === undefined) {
-        taken.push(prepared);
+        known.push(prepared);
         continue;
       }
       const pos = positionOf(kind, entry.mined, now);
@@ -182,9 +183,9 @@ export class IndexWriter {
       events.appeared({ pos, tie, record }, entry.mined, tellsNew && entry.placed === undefined);
       made.push({ record, id, fresh: true });
     }
-    await insertRows(tx, 'postings', postingColumns, inTreeOrder(postings));
-    await insertRows(tx, 'signatures', ['record', 'signature'], signatures);
-    return { made, taken };
+    await insertRows(tx, 'postings', postingTypes, inTreeOrder(postings));
+    await insertRows(tx, 'signatures', { record: 'BIGINT', signature: 'BYTEA' }, signatures);
+    return { made, known };
   }
 
   async #upgrade(

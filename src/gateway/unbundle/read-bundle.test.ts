@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { extname } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { encodeBundleHeader } from '../../formats/ans104/bundle-header.ts';
 import { parseItem } from '../../formats/ans104/item.ts';
@@ -175,5 +176,55 @@ describe('reading a bundle', () => {
     });
     await assert.rejects(failing, /disk full/);
     assert.equal(closed, true);
+  });
+
+  it('hands over two batches at a time and no third, and ends when both are written', async () => {
+    const { bundle, ids } = await make(Array.from({ length: 700 }, () => Buffer.alloc(10)));
+    const open: (() => void)[] = [];
+    let written = 0;
+    let ended = false;
+    const reading = readBundle(
+      cut(bundle, () => 262_144),
+      {
+        pool,
+        size: bundle.length,
+        items: async (items) => {
+          await new Promise<void>((resolve) => open.push(resolve));
+          written += items.length;
+        },
+      },
+    ).finally(() => {
+      ended = true;
+    });
+    for (let batches = 0; written < ids.length; ) {
+      await eventually('two batches are at work', () => open.length === 2 || batches + open.length === 6);
+      assert.ok(open.length <= 2);
+      assert.equal(ended, false);
+      batches += 1;
+      open.shift()?.();
+      await eventually('one is written', () => written === Math.min(batches * 128, ids.length));
+    }
+    assert.equal((await reading).itemCount, ids.length);
+  });
+
+  it('fails when one of two batches does, after the other was written', async () => {
+    const { bundle } = await make(Array.from({ length: 700 }, () => Buffer.alloc(10)));
+    let calls = 0;
+    let other = false;
+    const failing = readBundle(
+      cut(bundle, () => 262_144),
+      {
+        pool,
+        size: bundle.length,
+        items: async () => {
+          calls += 1;
+          if (calls === 1) throw new Error('disk full');
+          await new Promise((resolve) => setImmediate(resolve));
+          other = true;
+        },
+      },
+    );
+    await assert.rejects(failing, /disk full/);
+    assert.deepEqual([calls, other], [2, true]);
   });
 });

@@ -53,16 +53,20 @@ export class BadBundle extends Error {
 export interface ReadBundleOptions {
   readonly pool: Pool<UnbundleTasks>;
   readonly size: number;
-  /** Called in the order of the bundle; the next batch is not handed over before it resolves. */
+  /** Called in the order of the bundle, for a second batch before it resolves for the first, and for no third. */
   readonly items: (items: readonly ReadItem[]) => Promise<void>;
   readonly maxItems?: number;
+  /** Items that are handed over at once, at most. */
+  readonly batchItems?: number;
   /** Batches on the threads at once. */
   readonly inFlight?: number;
 }
 
 const lenient = { lenient: true };
-const batchItems = 128;
+const defaultBatchItems = 128;
 const batchBytes = 2 * 1024 * 1024;
+/** While one waits for the disk another is prepared. */
+const handedAtOnce = 2;
 /** Items up to this size are read whole on a thread. */
 const wholeItemBytes = 8 * 1024 * 1024;
 
@@ -119,6 +123,7 @@ class ItemReader {
   readonly #options: ReadBundleOptions;
   readonly #first = new Map<number, number>();
   readonly #pending: { first: number; batch: Promise<ReadBatch> }[] = [];
+  readonly #handed: Promise<void>[] = [];
   duplicated = 0;
   invalid = 0;
 
@@ -143,16 +148,27 @@ class ItemReader {
         }
       }
       await this.#drain(0);
+      await Promise.all(this.#handed);
     } catch (error) {
-      // What is still on the threads must not fail unheard.
+      // What is still at work must not fail unheard, nor write after the bundle was given up.
       for (const { batch } of this.#pending) batch.catch(() => {});
+      await Promise.allSettled(this.#handed);
       throw error;
     }
+  }
+
+  async #hand(items: readonly ReadItem[]): Promise<void> {
+    if (this.#handed.length >= handedAtOnce) await this.#handed.shift();
+    const handed = this.#options.items(items);
+    // Told by whoever awaits it.
+    handed.catch(() => {});
+    this.#handed.push(handed);
   }
 
   /** Fills one batch from the feed and hands it to a thread; answers the index after it. */
   async #readBatch(first: number): Promise<number> {
     const { wholeCount: count, sizes, offsets } = this.#header;
+    const { batchItems = defaultBatchItems } = this.#options;
     let end = first;
     let bytes = 0;
     while (end < count && end - first < batchItems) {
@@ -185,7 +201,7 @@ class ItemReader {
   async #drain(keep: number): Promise<void> {
     while (this.#pending.length > keep) {
       const next = this.#pending.shift();
-      if (next !== undefined) await this.#options.items(this.#itemsOf(next.first, await next.batch));
+      if (next !== undefined) await this.#hand(this.#itemsOf(next.first, await next.batch));
     }
   }
 
@@ -252,9 +268,7 @@ class ItemReader {
       return;
     }
     if (this.#isDuplicate(index)) return;
-    await this.#options.items([
-      this.#item(index, end.header.length, payload.digest(), signedFields(end.header)),
-    ]);
+    await this.#hand([this.#item(index, end.header.length, payload.digest(), signedFields(end.header))]);
   }
 
   #item(index: number, headerLength: number, payloadHash: Buffer, signed: SignedFields): ReadItem {

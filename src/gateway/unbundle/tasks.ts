@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { type DataItem, parseItem } from '../../formats/ans104/item.ts';
 import { type ItemProblem, itemProblemCodes } from '../../formats/ans104/item-problem.ts';
 import { Transferred } from '../../kernel/pool/protocol.ts';
+import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { verifyParsed } from '../../wallets/data-items/verify.ts';
 import { packTags } from '../chain-index/tags.ts';
 import { type ItemBatch, lengthCells, type ReadBatch, rawTagsOf } from './item-columns.ts';
@@ -30,7 +31,7 @@ export function readItems(batch: ItemBatch): Transferred<ReadBatch> {
     const parts = [header.signature, header.owner, header.target, header.anchor, tags];
     fields.push(...parts);
     lengths.set([header.signatureType, header.length, ...parts.map((part) => part.length)], at * lengthCells);
-    digests.set(hash('sha256', header.owner, 'buffer'), at * 64);
+    digests.set(itemOwner(header.signatureType, header.owner).digest, at * 64);
     digests.set(hash('sha256', data, 'buffer'), at * 64 + 32);
   }
   const joined = join(fields);

@@ -12,6 +12,7 @@ import { traced } from '../../kernel/tracing/tracing.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import { whileNothingMoves } from '../chain-index/history.ts';
+import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
 import type { Entry, Prepared } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { minedOf, type PlaceRow, placeColumns } from '../chain-index/writer.ts';
@@ -63,6 +64,8 @@ interface Place {
 }
 
 const holdEveryMs = 5_000;
+/** On SQLite a batch is written on the event loop; of PostgreSQL every question is answered by another process. */
+const batchItems = { sqlite: WRITE_BATCH, postgres: 4 * WRITE_BATCH };
 
 export class Unbundler {
   readonly #options: UnbundlerOptions;
@@ -168,9 +171,11 @@ export class Unbundler {
     const summary = await readBundle(opened.stream, {
       pool,
       size: place.size,
+      batchItems: batchItems[index.sql.engine],
       items: async (items) => {
         signal.throwIfAborted();
-        matchedCount += await this.#write(place, claimed, items);
+        const matched = await this.#write(place, claimed, items);
+        matchedCount += matched;
       },
     });
     if (opened.proven) await index.noteVerified(id, summary.hash.toString('base64url'), true);
@@ -220,7 +225,7 @@ export class Unbundler {
     const write = async (tx: SqlExecutor, prepared: readonly Prepared[]) => {
       // A fork may move the root while its items are written: they go where it is now.
       const row = await tx.get<PlaceRow>(
-        `SELECT ${placeColumns('records')} FROM records WHERE record = ? ${tx.forUpdate}`,
+        `SELECT ${placeColumns('records')} FROM records WHERE record = ? ${tx.forUpdate === '' ? '' : 'FOR SHARE'}`,
         place.root,
       );
       const mined = row === undefined ? undefined : minedOf(row);

@@ -3,9 +3,16 @@
  * (its parsed form, the hash of the fields that all its items share, its address) is made once and kept for
  * the owners seen last.
  */
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { SignatureType } from '../../formats/ans104/signature-types.ts';
-import { messagePrefix } from '../../formats/ans104/signed-message.ts';
+import {
+  messagePrefix,
+  plainPrefix,
+  type SignedFields,
+  signedMessage,
+  signedMessageFromTags,
+} from '../../formats/ans104/signed-message.ts';
 import type { WalletAddress } from '../address.ts';
 import { type AddressForms, formsOfAddress, formsOfEthereumKey, formsOfSolanaKey } from '../address-forms.ts';
 import { arweaveAddress, arweavePublicKey, verifyPss } from '../arweave/rsa.ts';
@@ -31,6 +38,8 @@ class ItemOwner {
   /** Accumulator of the signed message after the owner. */
   readonly prefix: Buffer;
   readonly #verify: Verifier;
+  #plainPrefix: Buffer | undefined;
+  #digest: Buffer | undefined;
   #wallet: WalletAddress | undefined;
   #forms: AddressForms | undefined;
 
@@ -39,6 +48,21 @@ class ItemOwner {
     this.key = Buffer.from(key);
     this.prefix = messagePrefix(signatureType, key);
     this.#verify = makeVerifier(signatureType, this.key);
+  }
+
+  /** The 48-byte message of an item of this owner, given the deep hash of its payload. */
+  message(fields: SignedFields, dataHash: Uint8Array): Buffer {
+    if (fields.target.length > 0 || fields.anchor.length > 0) {
+      return signedMessage(this.prefix, fields, dataHash);
+    }
+    this.#plainPrefix ??= plainPrefix(this.prefix);
+    return signedMessageFromTags(this.#plainPrefix, fields.tagBytes, dataHash);
+  }
+
+  /** SHA-256 of the key: the owner's address on Arweave, whatever the type of the key. Never write into it. */
+  get digest(): Buffer {
+    this.#digest ??= hash('sha256', this.key, 'buffer');
+    return this.#digest;
   }
 
   /** Whether `signature` is this owner's signature of the 48-byte message. */

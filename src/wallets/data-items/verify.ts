@@ -3,7 +3,6 @@ import { type DataItem, parseItem } from '../../formats/ans104/item.ts';
 import type { ItemReadOptions } from '../../formats/ans104/item-header.ts';
 import type { ItemEnd } from '../../formats/ans104/item-parser.ts';
 import type { ItemProblem } from '../../formats/ans104/item-problem.ts';
-import { signedMessage } from '../../formats/ans104/signed-message.ts';
 import { deepHashBlob } from '../../formats/deep-hash.ts';
 import { itemOwner } from './owner.ts';
 
@@ -25,5 +24,5 @@ export function verifyStreamed(end: ItemEnd, options: ItemReadOptions = {}): boo
 
 function verifyHashed(header: ItemEnd['header'], dataHash: Buffer, options: ItemReadOptions): boolean {
   const owner = itemOwner(header.signatureType, header.owner);
-  return owner.verify(signedMessage(owner.prefix, header, dataHash), header.signature, options);
+  return owner.verify(owner.message(header, dataHash), header.signature, options);
 }
