@@ -6,8 +6,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parse } from 'graphql';
-import { compileQuery, isCompiledQuery } from 'graphql-jit';
 import { insertBlock } from '../src/gateway/chain-index/blocks.ts';
 import { migrations } from '../src/gateway/chain-index/migrations.ts';
 import { DATA_ITEM } from '../src/gateway/chain-index/order.ts';
@@ -16,7 +14,6 @@ import { SegmentBuilder } from '../src/gateway/chain-index/segment-builder.ts';
 import { SqlGatewayIndex } from '../src/gateway/chain-index/sql-index.ts';
 import { digest, entry, header, rawTags } from '../src/gateway/chain-index/testing.ts';
 import { GraphqlService } from '../src/gateway/graphql/execute.ts';
-import { createSchema } from '../src/gateway/graphql/schema.ts';
 import { createLogger } from '../src/kernel/log.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { preparePostgres } from '../test/support/postgres-server.ts';
@@ -172,10 +169,12 @@ async function runPages(engine: 'sqlite' | 'postgres'): Promise<Measurement[]> {
     });
     measured.push(await segmentCost(many));
     for (const [name, tags] of Object.entries(questions)) {
-      const ask = (built: Built) => () =>
-        built.service.answer({ query: page, variables: { tags }, operationName: undefined });
-      const inMemory = await rowsInMemory(many, tags);
-      const { short, long, bare } = await alternate({ short: ask(few), long: ask(many), bare: inMemory });
+      const inMemory = await jsonOf(many, { tags });
+      const { short, long, bare } = await alternate({
+        short: () => ask(few, { tags }),
+        long: () => ask(many, { tags }),
+        bare: inMemory,
+      });
       measured.push(
         {
           name: `${name} tag, first: 100, of ${large}`,
@@ -189,17 +188,16 @@ async function runPages(engine: 'sqlite' | 'postgres'): Promise<Measurement[]> {
           name: `${name} tag, first: 100, of ${large}`,
           value: long,
           unit: 'ms',
-          yardstick: `rows already in memory: ${bare.toFixed(2)} ms`,
+          yardstick: `JSON.stringify of the answer: ${bare.toFixed(2)} ms`,
           ratio: bare / long,
           // Another process, however near, is further than memory.
-          ...(engine === 'sqlite' ? { bar: 0.4 } : {}),
+          ...(engine === 'sqlite' && name === 'common' ? { bar: 0.8 } : {}),
         },
       );
     }
     for (const [name, variables] of Object.entries(neverMeeting)) {
-      const ask = (built: Built) => () =>
-        built.service.answer({ query: page, variables, operationName: undefined });
-      const [short, long] = [await time(ask(few), 3, 5), await time(ask(many), 3, 5)];
+      const short = await time(() => ask(few, variables), 3, 5);
+      const long = await time(() => ask(many, variables), 3, 5);
       measured.push({
         name: `${name} that never meet, of ${large}`,
         value: long,
@@ -233,17 +231,19 @@ async function segmentCost({ index, seconds, segmentSeconds }: Built): Promise<M
   };
 }
 
-/** The same query, compiled the same way, over nodes that are built already. */
-async function rowsInMemory(built: Built, tags: object): Promise<() => Promise<string>> {
-  const answer = await built.service.answer({ query: page, variables: { tags }, operationName: undefined });
-  const connection = JSON.parse(answer.body).data.transactions;
-  const schema = createSchema({ 'Query.transactions': async () => connection });
-  const compiled = compileQuery(schema, parse(page), undefined, {
-    customJSONSerializer: true,
-    disableLeafSerialization: true,
+/** The same answer made of a tree that is there already. */
+async function jsonOf(built: Built, variables: object): Promise<() => Promise<Buffer>> {
+  const tree: unknown = JSON.parse((await ask(built, variables)).toString('utf8'));
+  return async () => Buffer.from(JSON.stringify(tree));
+}
+
+async function ask(built: Built, variables: object): Promise<Buffer> {
+  const answer = await built.service.answer({
+    query: page,
+    variables: { ...variables },
+    operationName: undefined,
   });
-  if (!isCompiledQuery(compiled)) throw new Error('the query does not compile');
-  return async () => compiled.stringify(await compiled.query({}, {}, { tags }));
+  return Buffer.from(answer.body);
 }
 
 /** The best time of each, taken in turns. */
@@ -295,7 +295,8 @@ async function runHttp(): Promise<Measurement[]> {
   });
   return [
     await beside('GraphQL by id', byId, 32, 0.6),
-    await beside('GraphQL first: 100, all fields', listed, 8, 0.22),
+    // Twice what it was.
+    await beside('GraphQL first: 100, all fields', listed, 8, 0.1),
     {
       name: 'gateway info',
       value: info.candidate.requestsPerSecond,
