@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { History } from './history.ts';
 import { compareKeys, type FoundKey } from './order.ts';
-import { type Criteria, type Interruption, type PageRequest, Search } from './search.ts';
+import type { Criteria, Interruption, PageRequest } from './page-request.ts';
+import { Search } from './search.ts';
 
 /** Counts while items move are begun anew so often, with this pause. */
 const maxCounts = 20;
@@ -13,8 +14,8 @@ export class CombinedSearch {
   readonly #inSql: Search;
   readonly #history: History | undefined;
 
-  constructor(sql: Sql, history: History | undefined) {
-    this.#inSql = new Search(sql);
+  constructor(sql: Sql, history: History | undefined, walkedFirst?: number) {
+    this.#inSql = new Search(sql, walkedFirst);
     this.#history = history;
   }
 

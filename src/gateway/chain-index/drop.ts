@@ -5,6 +5,7 @@ import { countByParent, type KeptItem, keepPlaces } from './places.ts';
 import { postingColumns, type StoredRecord, storedColumns, WRITE_BATCH } from './posting-changes.ts';
 import { postedTerms, type Selected, unpackTerms } from './records.ts';
 import { deleteRows, selectIn } from './rows.ts';
+import { noteChanged } from './segments.ts';
 import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
 
 /** A place in the postings of one term. */
@@ -182,6 +183,10 @@ async function remove(tx: SqlExecutor, stored: readonly StoredRecord[]): Promise
   }
   const keys = stored.map(({ record }) => [record]);
   await deleteRows(tx, 'postings', postingColumns, postings);
+  await noteChanged(
+    tx,
+    stored.map(({ pos }) => pos),
+  );
   await deleteRows(tx, 'signatures', ['record'], keys);
   await deleteRows(tx, 'records', ['record'], keys);
 }

@@ -6,8 +6,8 @@
  * never missed.
  */
 import type { FoundKey, OrderKey, PlaceKey } from './order.ts';
+import type { Criteria, PageRequest } from './page-request.ts';
 import type { RecordRow } from './records.ts';
-import type { Criteria, PageRequest } from './search.ts';
 
 /** A moved item. Its hash is not kept: it is told anew when the bytes are read. */
 export type HistoryRow = Omit<

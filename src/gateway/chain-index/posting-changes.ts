@@ -3,6 +3,7 @@ import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { tieOf } from './order.ts';
 import { postedTerms, type Selected } from './records.ts';
 import { deleteRows, insertRows } from './rows.ts';
+import { noteChanged } from './segments.ts';
 
 export const postingTypes = { term: 'BIGINT', pos: 'BIGINT', tie: 'BIGINT', record: 'BIGINT' } as const;
 export const postingColumns = Object.keys(postingTypes);
@@ -37,6 +38,10 @@ export function collectChange(
 export async function applyChanges(tx: SqlExecutor, changes: PostingChanges): Promise<void> {
   await deleteRows(tx, 'postings', postingColumns, changes.removed);
   await insertRows(tx, 'postings', postingTypes, inTreeOrder(changes.added), 'ON CONFLICT DO NOTHING');
+  await noteChanged(
+    tx,
+    [...changes.removed, ...changes.added].map(([_term, pos = 0]) => pos),
+  );
 }
 
 /** The items of a bundle are to be brought where it is now. After the bundle itself was moved, never before. */

@@ -16,6 +16,9 @@ export interface ScanRange {
   /** Inclusive positions. */
   readonly minPos: number;
   readonly maxPos: number;
+  /** Only keys from this one on, and only those before that one. */
+  readonly from?: OrderKey | undefined;
+  readonly to?: OrderKey | undefined;
 }
 
 export function orderBy(ascending: boolean, table: string): string {
@@ -25,15 +28,19 @@ export function orderBy(ascending: boolean, table: string): string {
 
 /** The next postings of a term strictly after a key. The last bound value is the limit. */
 export function scanOf(term: number, range: ScanRange, after: OrderKey | undefined, limit: number): SqlPart {
-  const { ascending, minPos, maxPos } = range;
-  const beyond = after === undefined ? '' : `AND (t.pos, t.tie, t.record) ${ascending ? '>' : '<'} (?, ?, ?)`;
-  // The key bounds the position as well, which every planner turns into a range of the tree.
-  const low = ascending && after !== undefined ? Math.max(minPos, after.pos) : minPos;
-  const high = !ascending && after !== undefined ? Math.min(maxPos, after.pos) : maxPos;
+  const { ascending, minPos, maxPos, from, to } = range;
+  const bounds: [sign: string, key: OrderKey][] = [];
+  if (after !== undefined) bounds.push([ascending ? '>' : '<', after]);
+  if (from !== undefined) bounds.push(['>=', from]);
+  if (to !== undefined) bounds.push(['<', to]);
+  // The keys bound the position as well, which every planner turns into a range of the tree.
+  const low = Math.max(minPos, from?.pos ?? 0, ascending ? (after?.pos ?? 0) : 0);
+  const high = Math.min(maxPos, to?.pos ?? maxPos, ascending ? maxPos : (after?.pos ?? maxPos));
+  const beyond = bounds.map(([sign]) => `AND (t.pos, t.tie, t.record) ${sign} (?, ?, ?)`).join(' ');
   return {
     text: `SELECT t.pos, t.tie, t.record FROM postings t WHERE t.term = ? AND t.pos >= ? AND t.pos <= ? ${beyond}
       ${orderBy(ascending, 't')} LIMIT ?`,
-    values: [term, low, high, ...(after === undefined ? [] : [after.pos, after.tie, after.record]), limit],
+    values: [term, low, high, ...bounds.flatMap(([_sign, key]) => [key.pos, key.tie, key.record]), limit],
   };
 }
 

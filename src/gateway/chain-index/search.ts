@@ -1,56 +1,57 @@
 /**
  * Pages of records in answer order. The rarest filter drives: its postings are scanned from the cursor on, and
- * each candidate is probed for the other filters in the same tree. Work is done in bounded steps with a turn
- * of the event loop between them, so that a filter which matches almost nothing cannot hold the process.
+ * each candidate is probed for the other filters in the same tree. Where filters seldom meet, that would walk through
+ * all of them: after some hundred candidates the segments say where to look (`segments.ts`). Work is done in bounded
+ * steps with a turn of the event loop between them, so that nothing can hold the process.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../kernel/at-most.ts';
 import type { Sql, SqlValue } from '../../storage/sql/sql.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
-import { postedTerms, type Selected, unpackTerms } from './records.ts';
-import { selectIn } from './rows.ts';
+import {
+  type Criteria,
+  type Groups,
+  type Interruption,
+  type PageRequest,
+  passes,
+  readJudged,
+} from './page-request.ts';
 import { farthestNext, MergedScan, orderBy, type ScanRange, type SqlPart, scanOf } from './scan.ts';
+import { SegmentSearch } from './segment-search.ts';
 import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
-
-/** Asked between steps: throws when nobody waits for the answer any more. An `AbortSignal` is one. */
-export interface Interruption {
-  throwIfAborted(): void;
-}
-
-export type SearchOrder = 'height' | 'ingested';
-
-export interface PageRequest {
-  readonly criteria: Criteria;
-  readonly order: SearchOrder;
-  readonly ascending: boolean;
-  /** Strictly after this key; for the order `ingested`, `pos` is the time of indexing. */
-  readonly after: OrderKey | undefined;
-  readonly limit: number;
-  readonly signal: Interruption | undefined;
-}
-
-type Groups = readonly (readonly number[])[];
 
 /** Postings scanned by one statement at most, and look-ups into the tree that it may cost. */
 const maxStep = 4_096;
 const maxLookups = 32_768;
 /** Candidates judged at once where several terms are merged. */
 const judgedAtOnce = 256;
+/** Candidates that are looked at one by one before the segments are asked, beside one for each row of the page. */
+const usuallyWalked = 400;
 /** Up to here a term's postings are counted, beyond it is simply common. */
-const countLimit = 20_000;
+const countLimit = 5_000;
 /** Postings over which the density of a common term is measured. */
 const densitySample = 2_000;
 /** A term with fewer postings is sorted by time of indexing as a whole; others are found along the way. */
 const sortLimit = 4_000;
 const MAX = Number.MAX_SAFE_INTEGER;
 
+/** Keys that a walk found, and where it stopped; at its end nothing is left. */
+interface Walked {
+  readonly found: OrderKey[];
+  readonly stopped?: OrderKey | undefined;
+}
+
 export class Search {
   readonly #sql: Sql;
+  readonly #segments: SegmentSearch;
+  readonly #walkedFirst: number;
   readonly #counts = new LRUCache<number, number>({ ...atMost(20_000), ttl: 60_000 });
 
-  constructor(sql: Sql) {
+  constructor(sql: Sql, walkedFirst = usuallyWalked) {
     this.#sql = sql;
+    this.#walkedFirst = walkedFirst;
+    this.#segments = new SegmentSearch(sql);
   }
 
   /** Keys of the page's records, in order. */
@@ -60,30 +61,41 @@ export class Search {
     if (criteria.records !== undefined) return this.#among(request, criteria.records);
     const groups = await this.#rarestFirst(criteria.groups);
     if (request.order === 'ingested') return this.#byIngestion(request, groups);
+    const { ascending, limit } = request;
+    const range = { ascending, minPos: criteria.minPos, maxPos: criteria.maxPos };
+    const { found, stopped } = await this.#walk(request, groups, range, this.#walkedFirst + limit);
+    if (stopped === undefined) return found;
+    const rest = { ...request, after: stopped, limit: limit - found.length };
+    found.push(...(await this.#segments.byHeight(rest, groups, this.#walkerOf(request, groups))));
+    return found;
+  }
+
+  /** Whoever leaves a stretch of the order to be walked through. */
+  #walkerOf(request: PageRequest, groups: Groups) {
+    return async (range: ScanRange, after: OrderKey | undefined, limit: number): Promise<OrderKey[]> =>
+      (await this.#walk({ ...request, after, limit }, groups, range)).found;
+  }
+
+  /** Looks at the candidates of the first group one by one, at so many at most. */
+  #walk(request: PageRequest, groups: Groups, range: ScanRange, maxWalked?: number): Promise<Walked> {
     const driver = groups[0] ?? [EVERY_TERM];
     const [term] = driver;
-    if (driver.length > 1 || term === undefined) return this.#byMerging(request, driver, groups.length);
-    const range = { ascending: request.ascending, minPos: criteria.minPos, maxPos: criteria.maxPos };
+    if (driver.length > 1 || term === undefined) {
+      return this.#byMerging(request, driver, groups.length, range, maxWalked);
+    }
     const others = groups.slice(1);
-    return this.#along(request, term, range, probeOf(criteria, others, 'c.pos'), others);
+    return this.#along(request, term, range, probeOf(request.criteria, others, 'c.pos'), others, maxWalked);
   }
 
   /** How many records match, counted up to a limit; undefined beyond it. */
   async count(criteria: Criteria, limit: number, signal?: Interruption): Promise<number | undefined> {
-    const base = { criteria, order: 'height', ascending: true, signal, limit: maxStep } as const;
+    const request = { criteria, order: 'height', ascending: true, after: undefined, signal, limit } as const;
+    if (criteria.groups.some((group) => group.length === 0) || criteria.minPos > criteria.maxPos) return 0;
     if (criteria.records !== undefined) {
-      return (await this.page({ ...base, after: undefined, limit: criteria.records.length })).length;
+      return (await this.#among({ ...request, limit: criteria.records.length }, criteria.records)).length;
     }
-    let counted = 0;
-    for (let after: OrderKey | undefined; ; ) {
-      const found: OrderKey[] = await this.page({ ...base, after });
-      counted += found.length;
-      after = found.at(-1);
-      if (found.length < maxStep || after === undefined) return counted;
-      if (counted > limit) return undefined;
-      signal?.throwIfAborted();
-      await nextTurn();
-    }
+    const groups = await this.#rarestFirst(criteria.groups);
+    return this.#segments.count(request, groups, this.#walkerOf(request, groups));
   }
 
   /**
@@ -96,54 +108,69 @@ export class Search {
     range: ScanRange,
     probe: Probe | undefined,
     others: Groups = [],
-  ): Promise<OrderKey[]> {
+    maxWalked = Number.POSITIVE_INFINITY,
+  ): Promise<Walked> {
     if (probe === undefined) {
       const scan = scanOf(term, range, request.after, request.limit);
-      return this.#sql.all<OrderKey>(scan.text, ...scan.values);
+      return { found: await this.#sql.all<OrderKey>(scan.text, ...scan.values) };
     }
     const found: OrderKey[] = [];
     const largest = Math.max(64, Math.min(maxStep, Math.floor(maxLookups / probe.cost)));
     let step = Math.min(largest, request.limit * 2);
+    let walked = 0;
     for (let after = request.after; ; ) {
       request.signal?.throwIfAborted();
       const scan = scanOf(term, range, after, step);
       const matching = await this.#sql.all<OrderKey>(
         `SELECT c.pos, c.tie, c.record FROM (${scan.text}) c ${probe.joins} WHERE ${probe.text}
-         ${orderBy(request.ascending, 'c')} LIMIT ?`,
+         ${orderBy(range.ascending, 'c')} LIMIT ?`,
         ...scan.values,
         ...probe.values,
         request.limit - found.length,
       );
       found.push(...matching);
-      if (found.length >= request.limit) return found;
+      if (found.length >= request.limit) return { found };
       after = await this.#sql.get<OrderKey>(`${scan.text} OFFSET ?`, ...scan.values.with(-1, 1), step - 1);
-      if (after === undefined) return found;
+      if (after === undefined) return { found };
       if (matching.length === 0) after = await farthestNext(this.#sql, others, range, after);
-      if (after === undefined) return found;
+      if (after === undefined) return { found };
+      walked += step;
+      if (walked >= maxWalked) return { found, stopped: after };
       step = Math.min(largest, step * 2);
       await nextTurn();
     }
   }
 
   /** Several terms drive: their postings are merged, and candidates judged by their records. */
-  async #byMerging(request: PageRequest, driver: readonly number[], groups: number): Promise<OrderKey[]> {
-    const { criteria, limit, ascending } = request;
-    const { minPos, maxPos, none, minIngested, maxIngested } = criteria;
-    const scan = new MergedScan(this.#sql, driver, { ascending, minPos, maxPos }, request.after);
+  async #byMerging(
+    request: PageRequest,
+    driver: readonly number[],
+    groups: number,
+    range: ScanRange,
+    maxWalked = Number.POSITIVE_INFINITY,
+  ): Promise<Walked> {
+    const { criteria, limit } = request;
+    const { none, minIngested, maxIngested } = criteria;
+    const scan = new MergedScan(this.#sql, driver, range, request.after);
     if (groups === 1 && none.length === 0 && minIngested === undefined && maxIngested === undefined) {
-      return scan.take(limit);
+      return { found: await scan.take(limit) };
     }
     const found: OrderKey[] = [];
-    for (;;) {
+    for (let walked = judgedAtOnce; ; walked += judgedAtOnce) {
       request.signal?.throwIfAborted();
       const candidates = await scan.take(judgedAtOnce);
-      const rows = await this.#judged(candidates.map(({ record }) => record));
+      const rows = await readJudged(
+        this.#sql,
+        candidates.map(({ record }) => record),
+      );
       const good = new Set(rows.filter((row) => passes(row, criteria)).map(({ record }) => record));
       for (const key of candidates) {
         if (good.has(key.record)) found.push(key);
-        if (found.length === limit) return found;
+        if (found.length === limit) return { found };
       }
-      if (candidates.length < judgedAtOnce) return found;
+      if (candidates.length < judgedAtOnce) return { found };
+      // To read a record costs twice as much as to look a posting up.
+      if (2 * walked >= maxWalked) return { found, stopped: candidates.at(-1) };
       await nextTurn();
     }
   }
@@ -158,15 +185,23 @@ export class Search {
     const range = { ascending, minPos: criteria.minIngested ?? 0, maxPos: criteria.maxIngested ?? MAX };
     const everywhere = minPos === 0 && maxPos === MAX;
     if (groups.length === 0 && none.length === 0 && everywhere) {
-      return this.#along(request, INGESTED_TERM, range, undefined);
+      return (await this.#along(request, INGESTED_TERM, range, undefined)).found;
     }
-    const probe = probeOf({ none, minIngested: undefined, maxIngested: undefined }, groups, 'r.pos');
-    return this.#along(request, INGESTED_TERM, range, {
+    const others = probeOf({ none, minIngested: undefined, maxIngested: undefined }, groups, 'r.pos');
+    const probe: Probe = {
       joins: 'JOIN records r ON r.record = c.record',
-      text: `r.pos >= ? AND r.pos <= ?${probe === undefined ? '' : ` AND ${probe.text}`}`,
-      values: [minPos, maxPos, ...(probe?.values ?? [])],
-      cost: 1 + (probe?.cost ?? 0),
-    });
+      text: `r.pos >= ? AND r.pos <= ?${others === undefined ? '' : ` AND ${others.text}`}`,
+      values: [minPos, maxPos, ...(others?.values ?? [])],
+      cost: 1 + (others?.cost ?? 0),
+    };
+    const tried = this.#walkedFirst + request.limit;
+    const { found, stopped } = await this.#along(request, INGESTED_TERM, range, probe, [], tried);
+    if (stopped === undefined) return found;
+    const rest = { ...request, after: stopped, limit: request.limit - found.length };
+    const further =
+      (await this.#segments.byIngestion(rest, groups, this.#walkerOf(request, groups))) ??
+      (await this.#along(rest, INGESTED_TERM, range, probe)).found;
+    return [...found, ...further];
   }
 
   /** A rare group: all its records, sorted by time of indexing. */
@@ -205,7 +240,7 @@ export class Search {
   /** A page among listed records: they are few, so they are read and judged one by one. */
   async #among(request: PageRequest, records: readonly number[]): Promise<OrderKey[]> {
     const { criteria, order, ascending, after, limit } = request;
-    const rows = await this.#judged(records);
+    const rows = await readJudged(this.#sql, records);
     const sign = ascending ? 1 : -1;
     return rows
       .filter((row) => passes(row, criteria))
@@ -217,10 +252,6 @@ export class Search {
       .filter((key) => after === undefined || compareKeys(key, after) * sign > 0)
       .sort((a, b) => compareKeys(a, b) * sign)
       .slice(0, limit);
-  }
-
-  #judged(records: readonly number[]): Promise<JudgedRecord[]> {
-    return selectIn(this.#sql, `SELECT ${judgedColumns} FROM records WHERE record IN ({in})`, records);
   }
 
   async #rarestFirst(groups: Groups): Promise<Groups> {
@@ -264,23 +295,6 @@ export class Search {
   }
 }
 
-export interface Criteria {
-  /** Records must have at least one term of every group. An empty group matches nothing. */
-  readonly groups: readonly (readonly number[])[];
-  /** Records must have none of these terms. */
-  readonly none: readonly number[];
-  /** Inclusive bounds of the position. */
-  readonly minPos: number;
-  readonly maxPos: number;
-  /** Inclusive bounds of the time of indexing, unix seconds. */
-  readonly minIngested: number | undefined;
-  readonly maxIngested: number | undefined;
-  /** Only these records, where given. */
-  readonly records: readonly number[] | undefined;
-  /** The same for the history, by id. */
-  readonly ids?: readonly Buffer[] | undefined;
-}
-
 const placeholders = (count: number): string => Array.from({ length: count }, () => '?').join(', ');
 
 interface Probe extends SqlPart {
@@ -292,7 +306,7 @@ interface Probe extends SqlPart {
 /** The conditions that a candidate `c` must pass besides the driver's; undefined when there are none. */
 function probeOf(
   criteria: Pick<Criteria, 'none' | 'minIngested' | 'maxIngested'>,
-  groups: readonly (readonly number[])[],
+  groups: Groups,
   pos: 'c.pos' | 'r.pos',
 ): Probe | undefined {
   const conditions: string[] = [];
@@ -312,21 +326,4 @@ function probeOf(
     values.push(criteria.minIngested ?? 0, criteria.maxIngested ?? Number.MAX_SAFE_INTEGER);
   }
   return conditions.length === 0 ? undefined : { text: conditions.join(' AND '), values, joins, cost };
-}
-
-/** What a record is judged by. */
-const judgedColumns = 'record, id, kind, pos, indexed_at, terms';
-type JudgedRecord = Selected<typeof judgedColumns>;
-
-/** Whether a record that was read has what the filters ask for. */
-function passes(row: JudgedRecord, criteria: Criteria): boolean {
-  const terms = new Set(postedTerms(row.kind, unpackTerms(row.terms)));
-  return (
-    row.pos >= criteria.minPos &&
-    row.pos <= criteria.maxPos &&
-    row.indexed_at >= (criteria.minIngested ?? 0) &&
-    row.indexed_at <= (criteria.maxIngested ?? Number.MAX_SAFE_INTEGER) &&
-    criteria.groups.every((group) => group.some((term) => terms.has(term))) &&
-    !criteria.none.some((term) => terms.has(term))
-  );
 }

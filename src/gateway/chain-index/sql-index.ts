@@ -80,13 +80,16 @@ export class SqlGatewayIndex implements GatewayIndex {
   #height = -1;
   #stableHeight = -1;
 
-  /** `onEvents` is called when something was appended to the event log, before its transaction is over. */
-  constructor(sql: Sql, now?: () => number, onEvents?: () => void, history?: History) {
+  /**
+   * `onEvents` is called when something was appended to the event log, before its transaction is over. `walkedFirst`:
+   * candidates that a search looks at before it asks the segments.
+   */
+  constructor(sql: Sql, now?: () => number, onEvents?: () => void, history?: History, walkedFirst?: number) {
     this.sql = sql;
     this.history = history;
     this.terms = new Terms(sql);
     this.writer = new IndexWriter(this.terms, now, onEvents, history);
-    this.search = new CombinedSearch(sql, history);
+    this.search = new CombinedSearch(sql, history, walkedFirst);
   }
 
   get height(): number {

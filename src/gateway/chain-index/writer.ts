@@ -33,6 +33,7 @@ import {
   unpackTerms,
 } from './records.ts';
 import { insertRows, selectIn } from './rows.ts';
+import { noteChanged } from './segments.ts';
 import { EVERY_TERM, INGESTED_TERM, type Terms } from './terms.ts';
 
 export interface Written {
@@ -165,6 +166,7 @@ export class IndexWriter {
     );
     const records = new Map(rows.map((row) => [row.id.toString('latin1'), row.record]));
     const postings: Posting[] = [];
+    const positions: number[] = [];
     const signatures: SqlValue[][] = [];
     for (const prepared of batch) {
       const { entry, terms } = prepared;
@@ -176,6 +178,7 @@ export class IndexWriter {
       }
       const pos = positionOf(kind, entry.mined, now);
       const tie = tieOf(id);
+      positions.push(pos);
       for (const term of postedTerms(kind, terms)) postings.push([term, pos, tie, record]);
       postings.push([INGESTED_TERM, now, tie, record]);
       if (signature !== null) signatures.push([record, signature]);
@@ -184,6 +187,7 @@ export class IndexWriter {
       made.push({ record, id, fresh: true });
     }
     await insertRows(tx, 'postings', postingTypes, inTreeOrder(postings));
+    await noteChanged(tx, positions);
     await insertRows(tx, 'signatures', { record: 'BIGINT', signature: 'BYTEA' }, signatures);
     return { made, known };
   }

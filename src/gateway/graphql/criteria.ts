@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
+import type { Criteria, Interruption } from '../chain-index/page-request.ts';
 import { selectIn } from '../chain-index/rows.ts';
-import type { Criteria, Interruption } from '../chain-index/search.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { CHAIN_TERM, tagTerm, termKinds } from '../chain-index/terms.ts';
 import { badInput } from './errors.ts';

@@ -4,7 +4,7 @@ import { ForkUnavailable } from '../../fork/upstream.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { CompletenessReader } from '../chain-index/completeness.ts';
 import { HistoryUnavailable } from '../chain-index/history.ts';
-import type { Interruption } from '../chain-index/search.ts';
+import type { Interruption } from '../chain-index/page-request.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { ChainFeed } from '../events/source.ts';
 import { RequestBudget, type Variables } from './cost.ts';
@@ -54,11 +54,12 @@ export class GraphqlService {
 
   constructor(index: SqlGatewayIndex, log: Logger, { completeness, fork, feed }: GraphqlServiceOptions = {}) {
     const told = completeness ?? new CompletenessReader(index.sql, { indexesAllItems: true });
+    const resolvers = createResolvers(index, told, fork);
     this.#schema = createSchema<never>({
-      ...createResolvers(index, told, fork),
+      ...resolvers,
       ...(feed !== undefined && createSubscriptions(index, feed)),
     });
-    this.#queries = new Queries(this.#schema);
+    this.#queries = new Queries(this.#schema, () => createSchema(resolvers, { wholeRows: true }));
     this.#log = log;
     this.#fork = fork;
   }
@@ -127,7 +128,7 @@ export class GraphqlService {
     const forked = ownOnly || this.#fork === undefined ? undefined : new Set<string>();
     const result = await query.run({ wants: query.wants, signal, forked }, variables);
     if (result.errors === undefined) {
-      const body = query.stringify(result);
+      const body = `{"data":${query.stringify(result.data)}}`;
       return { status: 200, body: forked === undefined ? body : this.#marked(body, forked) };
     }
     const errors = result.errors.slice(0, maxErrors).map((error) => this.#shown(error, signal));
@@ -135,7 +136,10 @@ export class GraphqlService {
     if (result.data === undefined) return refusal(errors);
     // What is not known must not be taken for a whole answer, by caches and balancers neither.
     const isUnknown = errors.some(({ extensions }) => extensions.code === 'HISTORY_UNAVAILABLE');
-    return { status: isUnknown ? 503 : 200, body: JSON.stringify({ data: result.data, errors }) };
+    return {
+      status: isUnknown ? 503 : 200,
+      body: `{"data":${query.stringify(result.data)},"errors":${JSON.stringify(errors)}}`,
+    };
   }
 
   /** An answer that says which ids of it are another network's. */

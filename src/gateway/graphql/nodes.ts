@@ -14,14 +14,15 @@ import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { unpackTags } from '../chain-index/tags.ts';
 import { ClockCache } from './clock-cache.ts';
 import { transactionCursor } from './cursor.ts';
+import type { WrittenRow } from './row-writer.ts';
 
-export interface TransactionNode extends QueryNode {
+export interface TransactionNode extends QueryNode, WrittenRow {
   readonly parent: { readonly id: string } | null;
   /** null for what is of another network's index. */
   readonly ingested_at: number | null;
 }
 
-export interface TransactionEdge {
+export interface TransactionEdge extends WrittenRow {
   readonly cursor: string;
   readonly node: TransactionNode;
 }
@@ -149,6 +150,7 @@ export class Nodes {
         parent: bundle,
         bundledIn: bundle,
         ingested_at: row.indexed_at,
+        written: undefined,
       };
       const cursor = transactionCursor(
         row.height,
@@ -158,9 +160,11 @@ export class Nodes {
         row.indexed_at,
       );
       const place = { pos: row.pos, tie: tieOf(row.id) };
-      const built = { edge: { cursor, node }, record: row.record, owner: row.owner, place };
+      const edge: TransactionEdge = { cursor, node, written: undefined };
+      const built = { edge, record: row.record, owner: row.owner, place };
       if (row.height !== null && row.height <= this.#index.stableHeight) {
-        this.#edges.set(row.record, built, 1_024 + 3 * row.tags.length);
+        // With the text that is written of it.
+        this.#edges.set(row.record, built, 2_048 + 5 * row.tags.length);
       }
       return built;
     });
@@ -175,6 +179,7 @@ export class Nodes {
       cursor,
       node: {
         ...node,
+        written: undefined,
         signature: signatures?.get(record) ?? notFound,
         owner: { address: node.owner.address, key: keys?.get(owner) ?? notFound },
       },

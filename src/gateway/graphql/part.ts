@@ -204,7 +204,7 @@ function send(reply: Reply, answer: GraphqlAnswer, cacheControl: string): Reply 
     .code(answer.status)
     .header('content-type', 'application/json; charset=utf-8')
     .header('cache-control', answer.status === 200 ? cacheControl : 'no-store')
-    .send(answer.body);
+    .send(Buffer.from(answer.body));
 }
 
 /** The query of a URL as a body would have it; undefined when there is none. */

@@ -6,7 +6,7 @@ import { createSchema } from './schema.ts';
 
 test('compiled queries are kept in bounded memory, those that were not used for longest leave', () => {
   const maxBytes = 500_000;
-  const queries = new Queries(createSchema({}), maxBytes);
+  const queries = new Queries(createSchema({}), () => createSchema({}, { wholeRows: true }), maxBytes);
   const prepare = (query: string) =>
     queries.prepare({ query, operationName: undefined }, {}, new RequestBudget());
   const text = (number: number) =>

@@ -12,6 +12,7 @@ import {
   type GraphQLSchema,
   getOperationAST,
   Kind,
+  type OperationDefinitionNode,
   OperationTypeNode,
   parse,
   validate,
@@ -24,6 +25,7 @@ import { badInput, type ErrorCode } from './errors.ts';
 import { checkLimits, maxQueryLength, maxTokens, selectedFields } from './limits.ts';
 import type { Wants } from './nodes.ts';
 import type { QueryContext } from './resolvers.ts';
+import { RowWriters } from './row-writer.ts';
 
 export interface QueryText {
   readonly query: string;
@@ -35,7 +37,8 @@ export interface RunnableQuery {
   readonly wants: Wants;
   readonly cost: Cost;
   run(context: QueryContext, variables: Variables): ExecutionResult | Promise<ExecutionResult>;
-  stringify(result: ExecutionResult): string;
+  /** The data of a result as JSON. */
+  stringify(data: ExecutionResult['data']): string;
 }
 
 /** The text is refused before anything runs. */
@@ -52,13 +55,14 @@ export class RefusedQuery extends Error {
 
 interface Compiled {
   readonly run: CompiledQuery['query'];
-  readonly stringify: (result: ExecutionResult) => string;
+  readonly stringify: RunnableQuery['stringify'];
   readonly wants: Wants;
   readonly rule: CostRule;
 }
 
 interface Read {
   readonly document: DocumentNode;
+  readonly operation: OperationDefinitionNode;
   readonly rule: CostRule;
 }
 
@@ -83,6 +87,9 @@ const maxInterpretedValues = 16_000;
 
 export class Queries {
   readonly #schema: GraphQLSchema;
+  readonly #rows: RowWriters;
+  readonly #makeWholeRows: () => GraphQLSchema;
+  #wholeRows: GraphQLSchema | undefined;
   readonly #compiled: LRUCache<string, Compiled>;
   /** Of texts that come again and are too large to be compiled. */
   readonly #documents = new LRUCache<string, Read>({
@@ -91,8 +98,11 @@ export class Queries {
   });
   readonly #seen = new LRUCache<string, true>(atMost(rememberedTexts));
 
-  constructor(schema: GraphQLSchema, maxBytes = maxCompiledBytes) {
+  /** `wholeRows` makes the schema for queries whose rows are written apart, when the first one comes. */
+  constructor(schema: GraphQLSchema, wholeRows: () => GraphQLSchema, maxBytes = maxCompiledBytes) {
     this.#schema = schema;
+    this.#rows = new RowWriters(schema);
+    this.#makeWholeRows = wholeRows;
     this.#compiled = new LRUCache({
       maxSize: maxBytes,
       sizeCalculation: ({ rule }, key) => compiledBytes(rule.fields, key.length),
@@ -147,16 +157,19 @@ export class Queries {
     return false;
   }
 
-  #compile({ document, rule }: Read, operationName: string | undefined): Compiled {
-    const compiled = compileQuery(this.#schema, document, operationName, {
-      customJSONSerializer: true,
+  #compile({ document, operation, rule }: Read, operationName: string | undefined): Compiled {
+    const split = this.#rows.split(document, operation);
+    if (split !== undefined) this.#wholeRows ??= this.#makeWholeRows();
+    const schema = split === undefined ? this.#schema : (this.#wholeRows ?? this.#schema);
+    const compiled = compileQuery(schema, split?.document ?? document, operationName, {
       disableLeafSerialization: true,
       disablingCapturingStackErrors: true,
     });
     if (!isCompiledQuery(compiled)) {
       throw new RefusedQuery(compiled.errors ?? [], 'GRAPHQL_VALIDATION_FAILED');
     }
-    return { run: compiled.query, stringify: compiled.stringify, wants: selectedFields(document), rule };
+    const stringify = split?.stringify ?? JSON.stringify;
+    return { run: compiled.query, stringify, wants: selectedFields(document), rule };
   }
 
   #interpreted(document: DocumentNode, operationName: string | undefined, cost: Cost): RunnableQuery {
@@ -165,7 +178,7 @@ export class Queries {
       cost,
       run: (contextValue, variableValues) =>
         execute({ schema: this.#schema, document, operationName, contextValue, variableValues }),
-      stringify: (result) => JSON.stringify(result),
+      stringify: (data) => JSON.stringify(data),
     };
   }
 
@@ -184,7 +197,7 @@ export class Queries {
     if (operation.operation !== wanted) {
       throw new RefusedQuery([new GraphQLError(elsewhere[operation.operation])], 'GRAPHQL_VALIDATION_FAILED');
     }
-    return { document, rule: costRule(document, operation) };
+    return { document, operation, rule: costRule(document, operation) };
   }
 
   #checked(query: string): DocumentNode {

@@ -4,7 +4,7 @@ import { type BlockPage, pageOfBlocks } from '../chain-index/blocks.ts';
 import type { AskedHeights, Completeness, CompletenessReader } from '../chain-index/completeness.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
 import { heightOf, MAX_HEIGHT, type OrderKey, PENDING_POS, tieOf } from '../chain-index/order.ts';
-import type { Criteria, Interruption } from '../chain-index/search.ts';
+import type { Criteria, Interruption } from '../chain-index/page-request.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { criteriaOf, type RangeInput, type SortOrder, type TransactionsArgs } from './criteria.ts';
 import { blockCursor, parseBlockCursor, parseTransactionCursor } from './cursor.ts';

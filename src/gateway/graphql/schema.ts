@@ -267,12 +267,20 @@ type Block {
 
 export type Resolver<Context> = GraphQLFieldResolver<unknown, Context>;
 
+/** Rows as values that nothing is selected of: `row-writer.ts` writes them. */
+const wholeRowsSdl = `scalar Row\n${sdl
+  .replace('transaction(id: ID!): Transaction\n', 'transaction(id: ID!): Row\n')
+  .replace('edges: [TransactionEdge!]!', 'edges: Row!')}`;
+
 /**
  * The schema with resolvers, named `Type.field`. Fields without one are read from their parent object. Those of
  * `Subscription` answer what is to be iterated over.
  */
-export function createSchema<Context>(resolvers: Readonly<Record<string, Resolver<Context>>>): GraphQLSchema {
-  const schema = buildSchema(sdl);
+export function createSchema<Context>(
+  resolvers: Readonly<Record<string, Resolver<Context>>>,
+  { wholeRows = false }: { readonly wholeRows?: boolean } = {},
+): GraphQLSchema {
+  const schema = buildSchema(wholeRows ? wholeRowsSdl : sdl);
   for (const [path, resolve] of Object.entries(resolvers)) {
     const [typeName = '', fieldName = ''] = path.split('.');
     const type = schema.getType(typeName);

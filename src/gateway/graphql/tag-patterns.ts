@@ -3,7 +3,7 @@
  * answered like exact ones; a pattern that would touch too much is refused, never answered in part.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Interruption } from '../chain-index/search.ts';
+import type { Interruption } from '../chain-index/page-request.ts';
 import type { Terms } from '../chain-index/terms.ts';
 import { badInput } from './errors.ts';
 

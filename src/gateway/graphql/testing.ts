@@ -89,6 +89,7 @@ export class RandomWorld {
   now = 1_000;
   /** Lengths of pages that are asked for. */
   pages: readonly number[] = [1, 3, 7, 50, 1000];
+  afterWrite: () => Promise<unknown> = async () => {};
   readonly models: Model[] = [];
   readonly bundles: Bundle[] = [];
   readonly #index: SqlGatewayIndex;
@@ -158,7 +159,9 @@ export class RandomWorld {
 
   async write(entries: Entry[]) {
     const prepared = await this.#index.writer.prepare(entries);
-    return this.#index.sql.transaction((tx) => this.#index.writer.put(tx, prepared));
+    const written = await this.#index.sql.transaction((tx) => this.#index.writer.put(tx, prepared));
+    await this.afterWrite();
+    return written;
   }
 
   #make(

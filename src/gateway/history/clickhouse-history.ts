@@ -11,7 +11,7 @@ import { atMost } from '../../kernel/at-most.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import type { History, HistoryRow } from '../chain-index/history.ts';
 import { compareKeys, type FoundKey, type OrderKey, type PlaceKey, tieOf } from '../chain-index/order.ts';
-import type { Criteria, PageRequest } from '../chain-index/search.ts';
+import type { Criteria, PageRequest } from '../chain-index/page-request.ts';
 import { type ClickHouse, isTooMuch } from './clickhouse.ts';
 import {
   amongKeys,

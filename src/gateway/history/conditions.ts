@@ -1,6 +1,6 @@
 /** Parts of statements: every value is a number or hexadecimal, so nothing a client sends is ever part of a text. */
 import type { PlaceKey } from '../chain-index/order.ts';
-import type { Criteria } from '../chain-index/search.ts';
+import type { Criteria } from '../chain-index/page-request.ts';
 import { tableOf } from './tables.ts';
 
 export interface Window {

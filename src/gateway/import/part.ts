@@ -12,6 +12,7 @@ import { createPool } from '../../kernel/pool/pool.ts';
 import type { ByteSource } from '../chain/byte-source.ts';
 import type { GatewayContext } from '../chain/context.ts';
 import { tellFinal } from '../chain-index/finality.ts';
+import { SegmentBuilder } from '../chain-index/segment-builder.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { Filters } from '../filters/filter.ts';
 import { compileFilter } from '../filters/match.ts';
@@ -36,6 +37,9 @@ export interface WritersDeps extends Pick<GatewayContext, 'config' | 'log' | 'me
 
 const tasks = new URL(`../unbundle/tasks${extname(import.meta.filename)}`, import.meta.url);
 const queueCountMs = 5_000;
+/** Segments are made for about so long, then others have so much time. */
+const segmentsWorkMs = 1_000;
+const segmentsPauseMs = 3_000;
 
 /** How often it is looked whether the index has caught up, and how long at most. */
 const catchUpStepMs = 5;
@@ -92,6 +96,7 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
     stopHeight: config.STOP_HEIGHT,
   });
   const stopping = new AbortController();
+  const segments = createSegmentTask(index, log, () => importer.isImporting);
   const hasBlock = async (height: number, id: string) =>
     index.height >= height && (await index.blockAt(height))?.id === id;
   const queueLength = metrics.gauge('queue_length', 'Things that wait', ['queue_name']);
@@ -107,7 +112,7 @@ export function createWritersPart(deps: WritersDeps): WritersPart {
     jobs: [
       watch.job,
       ...(config.START_WRITERS
-        ? [importer, finality, sideJobs, unbundler, judgeOutdatedBundles(shared), counting]
+        ? [importer, finality, sideJobs, unbundler, judgeOutdatedBundles(shared), counting, segments]
         : []),
     ],
     start: () => queue.useFilters(filters.unbundle, filters.index),
@@ -149,6 +154,24 @@ function createFinality(index: SqlGatewayIndex, log: Logger): WakeableTask {
     failed(error, failures) {
       log.warn({ err: error }, 'what is final could not be told');
       return backoffMs({ firstMs: 1_000, longestMs: 60_000 }, failures);
+    },
+  });
+  return task;
+}
+
+/** Makes segments of what was indexed, in a part of the time: until then the postings answer. */
+function createSegmentTask(index: SqlGatewayIndex, log: Logger, isOurTurn: () => boolean): WakeableTask {
+  const builder = new SegmentBuilder(index.sql);
+  const task: WakeableTask = new WakeableTask({
+    name: 'make segments of the index',
+    async run() {
+      const until = performance.now() + segmentsWorkMs;
+      while (isOurTurn() && !task.isStopped && performance.now() < until && (await builder.round()));
+      return segmentsPauseMs;
+    },
+    failed(error, failures) {
+      log.warn({ err: error }, 'segments of the index could not be made');
+      return backoffMs({ firstMs: segmentsPauseMs, longestMs: 60_000 }, failures);
     },
   });
   return task;
