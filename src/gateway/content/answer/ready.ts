@@ -4,6 +4,8 @@
  * journey through gateways) goes the long way.
  */
 import { LRUCache } from 'lru-cache';
+import { asksForServiceWorker, opensPage, type WebOrigin } from '../../../delivery/isolation.ts';
+import { atMost } from '../../../kernel/at-most.ts';
 import { contentRange, parseRange } from '../../../kernel/http/byte-ranges.ts';
 import { PreparedHead } from '../../../kernel/http/prepared-head.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
@@ -34,6 +36,20 @@ export interface ReadyAnswer {
   readonly body: string | undefined;
 }
 
+/** A request that a ready answer was given to: the next one like it needs no route. */
+export interface Asked {
+  /** What a URL means depends on the host it is asked at. */
+  readonly host: string | undefined;
+  readonly origin: WebOrigin;
+  /** The id in the URL: of the content, or of the manifest that leads to it. */
+  readonly id: string;
+  readonly key: string;
+  readonly timings: Request['timings'];
+}
+
+const maxAsked = 20_000;
+/** Invented paths that lead to the same page must not fill our memory. */
+const maxUrlLength = 300;
 const special = ['if-none-match', 'if-range', 'x-ar-io-hops', 'x-ar-io-via'] as const;
 const budget = 48 * 1024 * 1024;
 /** Of a head, about. */
@@ -47,8 +63,26 @@ export class ReadyAnswers {
     sizeCalculation: ({ text }, key) => headBytes + 2 * key.length + (text?.length ?? 0),
   });
 
+  /** By URL. */
+  readonly #asked = new LRUCache<string, Asked>(atMost(maxAsked));
+
   constructor(content: Content) {
     this.#content = content;
+  }
+
+  /** What such a request was answered with before; undefined where only its route can say. */
+  asked({ method, url, headers }: Request): Asked | undefined {
+    if (method !== 'GET' && method !== 'HEAD') return undefined;
+    const asked = this.#asked.get(url);
+    if (asked === undefined || asked.host !== headers.host || asksForServiceWorker(headers)) return undefined;
+    const isPage = asked.origin === 'shared-without-pages' && opensPage(headers, asked.host ?? '');
+    return isPage ? undefined : asked;
+  }
+
+  /** Its route answered a request with what was found under the key. */
+  note({ url, headers, timings }: Request, origin: WebOrigin, id: string, key: string): void {
+    if (url.length > maxUrlLength || asksForServiceWorker(headers)) return;
+    this.#asked.set(url, { host: headers.host, origin, id, key, timings });
   }
 
   /** What `key` (a path, with what else decides) was answered with, if it can be answered so again. */
@@ -123,6 +157,7 @@ export class ReadyAnswers {
 
   /** What may be served has changed: every answer is put together anew. */
   clear(): void {
+    this.#asked.clear();
     this.#answers.clear();
   }
 }
