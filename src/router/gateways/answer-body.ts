@@ -46,12 +46,14 @@ export class AnswerBody implements AsyncIterable<Buffer> {
 
   /** From the connection: that was all. */
   end(): void {
+    if (this.#ended) return;
     this.#ended = true;
     this.#sink?.end();
   }
 
   /** From the connection: it broke off. */
   fail(error: Error): void {
+    if (this.#ended) return;
     this.#error = error;
     this.#sink?.failed(error);
   }

@@ -196,6 +196,8 @@ class Exchange implements Dispatcher.DispatchHandler, PendingAsk {
     if (status < 200) return;
     const body = new AnswerBody(controller);
     this.#body = body;
+    // However long it says that the content is.
+    if (this.#ask.method === 'HEAD') body.end();
     const latencyMs = this.#over();
     const gateway = this.#gateway;
     const { health } = gateway;
