@@ -54,6 +54,15 @@ const special = ['if-none-match', 'if-range', 'x-ar-io-hops', 'x-ar-io-via'] as 
 const budget = 48 * 1024 * 1024;
 /** Of a head, about. */
 const headBytes = 4_096;
+const partBudget = 8 * 1024 * 1024;
+/** A longer one is no range that is asked for again and again. */
+const maxRangeLength = 64;
+
+/** A part of content: what its head says of it, and its bytes, one character each. */
+interface Part {
+  readonly head: readonly string[];
+  readonly text: string;
+}
 
 export class ReadyAnswers {
   readonly #content: Content;
@@ -63,6 +72,11 @@ export class ReadyAnswers {
     sizeCalculation: ({ text }, key) => headBytes + 2 * key.length + (text?.length ?? 0),
   });
 
+  /** By the hash of the content and the range. */
+  readonly #parts = new LRUCache<string, Part>({
+    maxSize: partBudget,
+    sizeCalculation: ({ text }, key) => text.length + key.length + 512,
+  });
   /** By URL. */
   readonly #asked = new LRUCache<string, Asked>(atMost(maxAsked));
 
@@ -104,27 +118,32 @@ export class ReadyAnswers {
     return { head: ready.wholeHead, more: ['x-request-id', request.id], body };
   }
 
-  #part(request: Request, { described, partHead, text }: Ready, range: string): ReadyAnswer | undefined {
-    const { hash, size } = described;
+  #part(request: Request, ready: Ready, range: string): ReadyAnswer | undefined {
+    const { hash } = ready.described;
+    if (hash === undefined || range.length > maxRangeLength) return undefined;
+    const key = `${hash}${range}`;
+    let part = this.#parts.get(key);
+    if (part === undefined) {
+      part = this.#makePart(ready, hash, range);
+      if (part === undefined) return undefined;
+      this.#parts.set(key, part);
+    }
+    const body = request.method === 'HEAD' ? undefined : part.text;
+    return { head: ready.partHead, more: [...part.head, 'x-request-id', request.id], body };
+  }
+
+  #makePart({ described, text }: Ready, hash: string, range: string): Part | undefined {
+    const { size } = described;
     const asked = parseRange(range, size);
-    if (!hasRangeForm(range) || asked.kind !== 'ranges' || asked.spans.length > 1 || hash === undefined)
-      return undefined;
+    if (!hasRangeForm(range) || asked.kind !== 'ranges' || asked.spans.length > 1) return undefined;
     const [span] = asked.spans;
+    const { blocks } = this.#content.cached;
     const part =
       text?.slice(span.start, span.end) ??
-      (this.#content.cached.blocks.takes(span)
-        ? this.#content.cached.blocks.find(hash, span)?.toString('latin1')
-        : undefined);
+      (blocks.takes(span) ? blocks.find(hash, span)?.toString('latin1') : undefined);
     if (part === undefined) return undefined;
-    const more = [
-      'content-range',
-      contentRange(span, size),
-      'content-length',
-      String(part.length),
-      'x-request-id',
-      request.id,
-    ];
-    return { head: partHead, more, body: request.method === 'HEAD' ? undefined : part };
+    const head = ['content-range', contentRange(span, size), 'content-length', String(part.length)];
+    return { head, text: part };
   }
 
   /** `charged` are headers that say what the answer cost. */
@@ -158,6 +177,7 @@ export class ReadyAnswers {
   /** What may be served has changed: every answer is put together anew. */
   clear(): void {
     this.#asked.clear();
+    this.#parts.clear();
     this.#answers.clear();
   }
 }
