@@ -20,16 +20,16 @@ interface Case {
 const cases: readonly Case[] = [
   { name: 'raw 1 KiB', path: `/raw/${id('small')}`, yardstick: '/small', bar: 0.5 },
   { name: 'raw 1 MiB', path: `/raw/${id('large')}`, yardstick: '/large', bar: 1.2, connections: 8 },
-  { name: 'HEAD 1 KiB', path: `/raw/${id('small')}`, yardstick: '/small', bar: 0.6, method: 'HEAD' },
+  { name: 'HEAD 1 KiB', path: `/raw/${id('small')}`, yardstick: '/small', bar: 0.7, method: 'HEAD' },
   {
     name: 'range 1 KiB of 1 MiB',
     path: `/raw/${id('large')}`,
     yardstick: '/small',
-    bar: 0.4,
+    bar: 0.65,
     headers: { range: 'bytes=500000-501023' },
   },
   { name: 'item inside a cached bundle', path: `/raw/${id('item')}`, yardstick: '/small', bar: 0.4 },
-  { name: 'manifest path', path: `/${id('manifest')}/page`, yardstick: '/small', bar: 0.4 },
+  { name: 'manifest path', path: `/${id('manifest')}/page`, yardstick: '/small', bar: 0.65 },
 ];
 
 export const benches: Bench[] = [{ name: 'gateway/content', run: () => inTurn(cases, measure) }];

@@ -23,6 +23,8 @@ export interface ServerUnderTest {
   readonly env?: Readonly<Record<string, string>>;
   /** All its processes share this core. */
   readonly core?: number;
+  /** What runs the script; this Node unless given. */
+  readonly execPath?: string;
   /** Or a server that runs already; then there is no figure per CPU second (NaN). */
   readonly url?: string;
 }
@@ -123,6 +125,7 @@ export async function startServer(server: ServerUnderTest): Promise<RunningServe
   const start = async (number: number): Promise<string> => {
     const child = fork(script, argsOf(number), {
       ...onCore(server.core),
+      ...(server.execPath !== undefined && { execPath: server.execPath, execArgv: [] }),
       env: { ...process.env, ...server.env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

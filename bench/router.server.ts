@@ -48,13 +48,16 @@ const modes: Record<string, () => Promise<string>> = {
   'pass-through': () => router({ VERIFICATION_ENABLED: 'false' }),
   verified: () => router({ CONTENT_CACHE_ENABLED: 'false' }),
   cached: () => router({}),
-  streamed: async () => {
-    const url = await router({ CONTENT_CACHE_ENABLED: 'false' });
-    watchMemory();
-    return url;
-  },
+  streamed: () => watched(router({ CONTENT_CACHE_ENABLED: 'false' })),
+  kept: () => watched(router({})),
   'one-stalled': () => router({ VERIFICATION_ENABLED: 'false' }, '2'),
 };
+
+async function watched(started: Promise<string>): Promise<string> {
+  const url = await started;
+  watchMemory();
+  return url;
+}
 
 /** Every id has the same bytes; a gateway may be told to stall. */
 function gateway(index: number): RequestListener {
@@ -83,15 +86,15 @@ function digest(): string {
   return hash.digest('base64url');
 }
 
-/** How far memory rises above where it was when the server began to listen. */
+/** How far memory rises, and how far above where it was when the server began to listen. */
 function watchMemory(): void {
   const start = process.memoryUsage.rss();
-  let grown = 0;
+  let most = start;
   setInterval(() => {
-    grown = Math.max(grown, process.memoryUsage.rss() - start);
+    most = Math.max(most, process.memoryUsage.rss());
   }, 10);
   process.on('message', (message) => {
-    if (message === 'memory') process.send?.({ kind: 'memory', grown });
+    if (message === 'memory') process.send?.({ kind: 'memory', most, grown: most - start });
   });
 }
 

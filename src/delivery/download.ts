@@ -7,6 +7,7 @@
  * slows nobody down and holds little memory. A cache that fails costs nobody the read.
  */
 import { createHash } from 'node:crypto';
+import { giveBack } from '../outside/read-buffers.ts';
 import type { BlobStore } from '../storage/blobs/blobs.ts';
 import { CacheWriter } from './cache.ts';
 import { LiveReader } from './live-reader.ts';
@@ -86,6 +87,8 @@ export class Download {
   readonly #readers = new Set<LiveReader>();
   /** Everybody who waits for it, also those who will read it from the cache. */
   #waiting = 0;
+  /** All that ever were. */
+  #readerCount = 0;
   #onSecondReader: (() => void) | undefined;
   #lingering: NodeJS.Timeout | undefined;
   readonly #firstBytes = new FirstBytes(maxLag);
@@ -118,6 +121,7 @@ export class Download {
   /** The whole content from its first byte, as it arrives, until `gone` says that the reader left. */
   read(gone: AbortSignal): AsyncGenerator<Buffer> {
     const reader = new LiveReader();
+    this.#readerCount += 1;
     for (const piece of this.#firstBytes.pieces ?? []) reader.give(piece);
     if (this.#isOver || this.#firstBytes.pieces === undefined) reader.end(undefined);
     else this.#readers.add(reader);
@@ -137,6 +141,13 @@ export class Download {
     if (gone.aborted) leave();
     else gone.addEventListener('abort', leave);
     return this.#pieces(reader, left.promise, leave);
+  }
+
+  /** A reader holds this piece no more. Where nobody else had it, what comes next is read into the same memory. */
+  sent(piece: Buffer): void {
+    const { cache, rest } = this.#options;
+    const isForOne = cache === undefined && rest === undefined && this.#readerCount === 1;
+    if (isForOne && this.#firstBytes.pieces === undefined) giveBack(piece);
   }
 
   async *#pieces(reader: LiveReader, left: Promise<never>, leave: () => void): AsyncGenerator<Buffer> {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { type MultipartRanges, multipartRanges, type Span } from '../kernel/http/byte-ranges.ts';
-import { type SendOptions, sendBuffer, sendFile } from '../kernel/http/send-bytes.ts';
+import { endNow, type SendOptions, sendBuffer, sendFile } from '../kernel/http/send-bytes.ts';
 import { sendStream } from '../kernel/http/send-stream.ts';
 import type { BlobReader } from '../storage/blobs/blobs.ts';
 import { slicePieces } from './streams.ts';
@@ -67,7 +67,9 @@ async function sendPieces(
   options: SendOptions,
 ): Promise<number> {
   const last = pieces.at(-1) ?? nothing;
-  if (pieces.length < 2) return await sendBuffer(raw, last, options);
+  if (pieces.length < 2) {
+    return last.length <= smallBytes ? endNow(raw, last, options) : await sendBuffer(raw, last, options);
+  }
   let before = 0;
   raw.cork();
   for (const piece of pieces.slice(0, -1)) {
@@ -79,3 +81,5 @@ async function sendPieces(
 }
 
 const nothing = Buffer.alloc(0);
+/** A connection takes as much at once, so that nobody waits until it has. */
+const smallBytes = 16 * 1024;

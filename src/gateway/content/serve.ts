@@ -29,6 +29,32 @@ export interface ServeParts extends AnswerParts {
 
 const noStore = { 'cache-control': 'no-store' };
 
+/**
+ * Answers a request like one that was answered before, without its route, and says whether it did. `failed` is told where
+ * the meter refuses it.
+ */
+export function serveAgain(
+  parts: ServeParts,
+  request: Request,
+  reply: Reply,
+  failed: (error: Error) => void,
+): boolean {
+  const asked = parts.ready.asked(request);
+  const ready = asked && findReady(parts, request, asked.key, asked.id);
+  if (asked === undefined || ready === undefined) return false;
+  request.timings = asked.timings;
+  const sent = sendReady(parts, request, reply, ready);
+  if (sent instanceof Promise) sent.catch(failed);
+  return sent !== undefined;
+}
+
+/** What is at hand under the key and may still be served; `id` is the one in the URL. */
+function findReady(parts: ServeParts, request: Request, key: string, id: string): Ready | undefined {
+  const ready = parts.ready.find(request, key);
+  if (ready === undefined || parts.blocklist.blocksId(id)) return undefined;
+  return isStillServed(parts, ready.described) ? ready : undefined;
+}
+
 /** `/raw/{id}`: the bytes as they are. */
 export async function serveRaw(
   parts: ServeParts,
@@ -38,10 +64,11 @@ export async function serveRaw(
   origin: WebOrigin,
 ): Promise<unknown> {
   const readyKey = `${origin}/raw/${id}`;
-  const ready = parts.ready.find(request, readyKey);
-  if (ready !== undefined && isStillServed(parts, ready.described)) {
-    const sent = sendReady(parts, request, reply, ready);
-    if (sent !== undefined) return sent;
+  const ready = findReady(parts, request, readyKey, id);
+  const sent = ready && sendReady(parts, request, reply, ready);
+  if (sent !== undefined) {
+    parts.ready.note(request, origin, id, readyKey);
+    return sent;
   }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);
@@ -71,10 +98,11 @@ export async function servePlace(
   const how = place.slashRedirect === undefined ? options.reason : 'bare';
   const key = `${options.origin}/${how}/${id}/${place.path}`;
   const readyKey = options.headers === undefined ? key : undefined;
-  const ready = readyKey === undefined ? undefined : parts.ready.find(request, readyKey);
-  if (ready !== undefined && !parts.blocklist.blocksId(id) && isStillServed(parts, ready.described)) {
-    const sent = sendReady(parts, request, reply, ready);
-    if (sent !== undefined) return sent;
+  const ready = readyKey === undefined ? undefined : findReady(parts, request, readyKey, id);
+  const sent = ready && sendReady(parts, request, reply, ready);
+  if (readyKey !== undefined && sent !== undefined) {
+    parts.ready.note(request, options.origin, id, readyKey);
+    return sent;
   }
   if (!isTxId(id)) throw invalidId(id);
   await refuseBlocked(parts, request, id);

@@ -12,13 +12,15 @@ export interface StreamOptions {
   readonly length: number | undefined;
   /** A reader that takes no byte for this long is cut off. */
   readonly stallTimeoutMs?: number;
+  /** Told of each piece when its bytes have left our memory. */
+  readonly sent?: (piece: Buffer) => void;
 }
 
 /** Says how many bytes went out; throws when the body failed, not when the reader left. */
 export async function sendStream(
   raw: ServerResponse,
   open: (gone: AbortSignal) => AsyncIterable<Buffer>,
-  { length, stallTimeoutMs = 60_000 }: StreamOptions,
+  { length, stallTimeoutMs = 60_000, sent: told }: StreamOptions,
 ): Promise<number> {
   const gone = new AbortController();
   const onClose = (): void => gone.abort(new Error('the reader left'));
@@ -31,7 +33,13 @@ export async function sendStream(
       if (gone.signal.aborted) return sent;
       sent += piece.length;
       if (length !== undefined && sent > length) throw new Error('a body is longer than was promised');
-      if (raw.write(piece) || raw.writableLength < maxUntaken) continue;
+      const isTaken =
+        told === undefined
+          ? raw.write(piece)
+          : raw.write(piece, (error) => {
+              if (!(error instanceof Error)) told(piece);
+            });
+      if (isTaken || raw.writableLength < maxUntaken) continue;
       if (!(await drained(raw, stallTimeoutMs))) return sent - piece.length;
     }
     if (length !== undefined && sent < length) throw new Error('a body is shorter than was promised');

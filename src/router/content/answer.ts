@@ -83,7 +83,8 @@ async function sendWhole(
   const raw = takeOver(reply, 200, headers);
   if (request.method === 'HEAD') return await empty(raw);
   if (download === undefined) return await sendSpan(raw, opened, { start: 0, end: size ?? 0 }, options);
-  return await sendStream(raw, (gone) => download.read(gone), { ...options, length: size });
+  const sent = (piece: Buffer): void => download.sent(piece);
+  return await sendStream(raw, (gone) => download.read(gone), { ...options, length: size, sent });
 }
 
 async function sendRanges(

@@ -1,7 +1,14 @@
 /** What several gateways say the hash of an id's bytes is. Counting leaves out whoever serves the bytes. */
 import type { TxId } from '../../formats/base64url.ts';
 import { withCharset } from '../../formats/media-type.ts';
-import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
+import {
+  type AskListener,
+  discard,
+  type Gateway,
+  type GatewayAnswer,
+  headerOf,
+  lengthOf,
+} from '../gateways/gateway.ts';
 import { cost } from '../gateways/strategy.ts';
 
 export interface DigestVote {
@@ -15,12 +22,14 @@ export interface DigestVote {
 
 const timeoutMs = 5_000;
 
-export class DigestPoll {
+export class DigestPoll implements AskListener {
   readonly votes: DigestVote[] = [];
   readonly #id: TxId;
   /** Those not asked yet, best first. */
   readonly #waiting: Gateway[];
-  readonly #asking = new Set<Promise<void>>();
+  #asking = 0;
+  /** Resolves when the next has answered, or failed to. */
+  #next: PromiseWithResolvers<void> | undefined;
 
   /** Asks as many as must agree, but not the gateway that is likely to serve: its own word does not count. */
   constructor(id: TxId, verifiers: readonly Gateway[], quorum: number, likely: Gateway | undefined) {
@@ -37,17 +46,17 @@ export class DigestPoll {
       const groups = agreeing(this.votes, serving);
       const most = groups[0] ?? [];
       if (most.length >= quorum) return most;
-      const possible = most.length + this.#asking.size;
+      const possible = most.length + this.#asking;
       if (possible < quorum && this.#askNext(serving)) continue;
-      if (this.#asking.size === 0) return undefined;
-      await Promise.race(this.#asking);
+      if (this.#asking === 0) return undefined;
+      await this.#nextAnswer();
     }
   }
 
   /** All votes by what they say, once everybody has answered or failed to. */
   async complete(serving: Gateway | undefined): Promise<readonly (readonly DigestVote[])[]> {
     while (this.#askNext(serving));
-    await Promise.all(this.#asking);
+    while (this.#asking > 0) await this.#nextAnswer();
     return agreeing(this.votes, serving);
   }
 
@@ -55,20 +64,27 @@ export class DigestPoll {
     const index = this.#waiting.findIndex((gateway) => gateway !== except);
     const [gateway] = index === -1 ? [] : this.#waiting.splice(index, 1);
     if (gateway === undefined) return false;
-    const asking = this.#ask(gateway).finally(() => this.#asking.delete(asking));
-    this.#asking.add(asking);
+    this.#asking += 1;
+    gateway.put({ role: 'digest', method: 'HEAD', path: `/raw/${this.#id}`, timeoutMs }, this);
     return true;
   }
 
-  async #ask(gateway: Gateway): Promise<void> {
-    try {
-      const path = `/raw/${this.#id}`;
-      const answer = await gateway.ask({ role: 'digest', method: 'HEAD', path, timeoutMs });
-      discard(answer);
-      if (answer.status === 200) this.votes.push(voteOf(answer));
-    } catch {
-      // Silent: it does not count.
-    }
+  #nextAnswer(): Promise<void> {
+    this.#next ??= Promise.withResolvers<void>();
+    return this.#next.promise;
+  }
+
+  answered(answer: GatewayAnswer): void {
+    discard(answer);
+    if (answer.status === 200) this.votes.push(voteOf(answer));
+    this.failed();
+  }
+
+  /** Silent: it does not count. */
+  failed(): void {
+    this.#asking -= 1;
+    this.#next?.resolve();
+    this.#next = undefined;
   }
 }
 

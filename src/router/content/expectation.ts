@@ -4,9 +4,9 @@
  * can be had, the one hash that another gateway tells without anybody contradicting. Without any of these,
  * content is not served while verification is on.
  */
-import { setTimeout } from 'node:timers/promises';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
+import { SharedTimer } from '../gateways/hedged-ask.ts';
 import { type ClaimedHeader, digestCheck, itemCheck, type NewBodyCheck } from './body-check.ts';
 import { DigestPoll, type DigestVote } from './digest-poll.ts';
 import type { Method, ProvenContent } from './proven-store.ts';
@@ -29,6 +29,19 @@ export interface Expectation {
 /** How long a quorum may take before signatures are looked for as well. */
 const timeoutMs = 200;
 const proofSources = 3;
+const timer = new SharedTimer();
+
+/** The same, or 'later' where it takes longer than a quorum may. */
+function inTime<T>(answer: Promise<T>): Promise<T | 'later'> {
+  return new Promise((resolve, reject) => {
+    const waiter = { waits: true, timedOut: () => resolve('later') };
+    timer.wait(waiter, timeoutMs);
+    answer.then((value) => {
+      waiter.waits = false;
+      resolve(value);
+    }, reject);
+  });
+}
 
 export function provenExpectation(proven: ProvenContent): Expectation {
   const conclusive = proven.method === 'quorum' || proven.method === 'signature';
@@ -39,7 +52,7 @@ export class ExpectationSearch {
   readonly #id: TxId;
   readonly #verifiers: readonly Gateway[];
   readonly #quorum: number;
-  readonly #provers: readonly Gateway[];
+  readonly #routing: readonly Gateway[];
   #poll: DigestPoll | undefined;
   #served: GatewayAnswer | undefined;
   #signatures: ReturnType<typeof searchSignatures> | undefined;
@@ -51,9 +64,7 @@ export class ExpectationSearch {
     this.#id = id;
     this.#verifiers = verifiers;
     this.#quorum = quorum;
-    this.#provers = [...new Set([...verifiers, ...routing])].filter(
-      ({ health }) => health.state !== 'quarantined',
-    );
+    this.#routing = routing;
   }
 
   /** Starts asking for hashes where they may suffice, while the gateway that will likely serve is asked too. */
@@ -68,7 +79,7 @@ export class ExpectationSearch {
     this.#served = served;
     const serving = served?.gateway;
     const agreement = this.#poll?.agreement(this.#quorum, serving) ?? Promise.resolve(undefined);
-    const early = await Promise.race([agreement, setTimeout(timeoutMs, 'later' as const, { ref: false })]);
+    const early = await inTime(agreement);
     if (early !== undefined && early !== 'later') return await this.#byVotes(early);
     const found = await firstDefined([
       agreement.then((votes) => (votes === undefined ? undefined : this.#byVotes(votes))),
@@ -105,9 +116,14 @@ export class ExpectationSearch {
   }
 
   #searchSignatures(): ReturnType<typeof searchSignatures> {
-    const provers = this.#provers.slice(0, proofSources);
-    this.#signatures ??= searchSignatures(this.#id, provers, this.#served);
+    this.#signatures ??= searchSignatures(this.#id, this.#provers(), this.#served);
     return this.#signatures;
+  }
+
+  /** Those that are asked for signed fields. */
+  #provers(): Gateway[] {
+    const all = [...new Set([...this.#verifiers, ...this.#routing])];
+    return all.filter(({ health }) => health.state !== 'quarantined').slice(0, proofSources);
   }
 
   #fromProof(proof: SignatureProof): Expectation {
@@ -119,7 +135,7 @@ export class ExpectationSearch {
     const others = async () => (await this.#searchSignatures().all).flatMap(claimOf);
     const forged = () => {
       this.#forged.add(proof);
-      const forger = this.#provers.find(({ origin }) => origin === by);
+      const forger = [...this.#verifiers, ...this.#routing].find(({ origin }) => origin === by);
       forger?.health.quarantine('forged-fields', `forged fields of ${this.#id}`);
     };
     const claim = { item: of.item, contentType, contentEncoding };

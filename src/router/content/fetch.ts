@@ -3,7 +3,7 @@
  * gateway that sends wrong bytes costs a reader nothing but time; large content flows while it is checked.
  */
 
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { Download, type DownloadAttempt } from '../../delivery/download.ts';
 import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
 import { slice } from '../../delivery/streams.ts';
@@ -288,18 +288,21 @@ function continuesAt(answer: GatewayAnswer, start: number, size: number | undefi
   return Number(range?.[1]) === start && (size === undefined || Number(range?.[2]) === size);
 }
 
-/** All of a body that has so many bytes, hashed as they come. */
+/** All of a body that has so many bytes, and their hash. */
 export async function collect(
   { body }: { readonly body: Pick<AnswerBody, 'take' | 'destroy'> },
   size: number,
   slowAfterMs?: number,
 ): Promise<{ pieces: Buffer[]; digest: string }> {
-  const hash = createHash('sha256');
-  let arrived = 0;
-  const pieces = await readPieces(body, size, slowAfterMs, (piece) => {
-    arrived += piece.length;
-    hash.update(piece);
-  });
-  if (arrived < size) throw new Error('the body ended early');
-  return { pieces, digest: hash.digest('hex') };
+  const pieces = await readPieces(body, size, slowAfterMs);
+  if (pieces.reduce((sum, { length }) => sum + length, 0) < size) throw new Error('the body ended early');
+  return { pieces, digest: sha256Of(pieces) };
+}
+
+function sha256Of(pieces: readonly Buffer[]): string {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return hash('sha256', only, 'hex');
+  const whole = createHash('sha256');
+  for (const piece of pieces) whole.update(piece);
+  return whole.digest('hex');
 }

@@ -8,6 +8,7 @@ import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { endNow, takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
+import { giveBack } from '../../outside/read-buffers.ts';
 import { contentNotFound, gatewayError } from '../errors.ts';
 import { copyHeaders, discard, type GatewayAnswer, lengthOf, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
@@ -57,7 +58,10 @@ export class PassThrough {
     const answer = await this.openWhole(id, 'GET', gone);
     const hash = createHash('sha256');
     try {
-      for await (const piece of withMinimumSpeed(answer.body)) hash.update(piece);
+      for await (const piece of withMinimumSpeed(answer.body)) {
+        hash.update(piece);
+        giveBack(piece);
+      }
     } catch (error) {
       const failure = answer.gateway.failed('content', error);
       answer.judge(failure.outcome);

@@ -105,8 +105,12 @@ interface Write {
   readonly row: Columns | undefined;
 }
 
-const byKey = ({ key: one }: Write, { key: other }: Write): number =>
-  one < other ? -1 : Number(one > other);
+const byTableAndKey = (one: Write, other: Write): number =>
+  compare(one.table.name, other.table.name) || compare(one.key, other.key);
+const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
+
+/** Rows that are inserted by one statement. */
+const rowsTogether = 32;
 
 /** Rows that are kept at most. */
 export interface ProvenLimits {
@@ -267,19 +271,13 @@ export class ProvenStore implements NameKeeper, Part {
     const added = new Map<Table, number>();
     const add = (table: Table, difference: number) => added.set(table, (added.get(table) ?? 0) + difference);
     // Always in one order, so that two processes never wait for each other.
-    for (const { table, key, row } of writes.toSorted(byKey)) {
-      const { name, key: column } = table;
-      if (row === undefined) {
-        add(table, -(await tx.run(`DELETE FROM ${name} WHERE ${column} = ?`, key)));
-        continue;
-      }
-      const whole = { [column]: key, ...row };
-      const insert = `INSERT INTO ${name} ${insertion(whole)} ON CONFLICT (${column}) DO NOTHING`;
-      // It says whether the row is new, so that rows are counted without looking.
-      const inserted = await tx.run(insert, ...Object.values(whole));
-      const update = `UPDATE ${name} SET ${assignments(row)} WHERE ${column} = ?`;
-      if (inserted === 0) await tx.run(update, ...Object.values(row), key);
-      else add(table, inserted);
+    const sorted = writes.toSorted(byTableAndKey);
+    for (let at = 0; at < sorted.length; ) {
+      const together = rowsFrom(sorted, at);
+      const [{ table, key }] = together;
+      at += together.length;
+      if (together[0].row !== undefined) add(table, await put(tx, table, together));
+      else add(table, -(await tx.run(`DELETE FROM ${table.name} WHERE ${table.key} = ?`, key)));
     }
     for (const [table, limit] of this.#limits) {
       const difference = added.get(table) ?? 0;
@@ -295,6 +293,30 @@ export class ProvenStore implements NameKeeper, Part {
     }
     this.problem = messageOf(error);
   }
+}
+
+/** What is written next: so many rows of one table that one statement inserts them, or one write alone. */
+function rowsFrom(writes: readonly Write[], at: number): readonly [Write, ...Write[]] {
+  const [first, ...others] = writes.slice(at, at + rowsTogether);
+  if (first === undefined) throw new RangeError('no write is left');
+  const areAlike = others.every(({ table, row }) => table === first.table && row !== undefined);
+  return areAlike && others.length === rowsTogether - 1 && first.row !== undefined
+    ? [first, ...others]
+    : [first];
+}
+
+/** Inserts or replaces rows; answers how many are new, so that rows are counted without looking. */
+async function put(tx: SqlExecutor, { name, key: column }: Table, writes: readonly Write[]): Promise<number> {
+  const rows = writes.map(({ key, row }): Columns => ({ [column]: key, ...row }));
+  const values = rows.flatMap((row) => Object.values(row));
+  const insert = `INSERT INTO ${name} ${insertion(rows[0] ?? {}, rows.length)} ON CONFLICT (${column}) DO NOTHING`;
+  const inserted = await tx.run(insert, ...values);
+  if (inserted === rows.length) return inserted;
+  // Those that are new are written once more as they are.
+  for (const { key, row = {} } of writes) {
+    await tx.run(`UPDATE ${name} SET ${assignments(row)} WHERE ${column} = ?`, ...Object.values(row), key);
+  }
+  return inserted;
 }
 
 /** Answers how many rows there are then. */

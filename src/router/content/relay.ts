@@ -1,6 +1,7 @@
 /** A gateway's body on its way through: each piece to the reader as it comes, at the reader's pace. */
 import type { ServerResponse } from 'node:http';
 import { maxUntaken } from '../../kernel/http/send-stream.ts';
+import { giveBack } from '../../outside/read-buffers.ts';
 import type { AnswerBody } from '../gateways/answer-body.ts';
 
 /**
@@ -44,7 +45,10 @@ export function relay(
           body.destroy();
           return false;
         }
-        if (raw.write(bytes) || raw.writableLength < maxUntaken) return true;
+        const isTaken = raw.write(bytes, (error) => {
+          if (!(error instanceof Error)) giveBack(bytes);
+        });
+        if (isTaken || raw.writableLength < maxUntaken) return true;
         // A body that is late is no fault of the reader's; not to take what is there is.
         stalled = setTimeout(() => raw.destroy(), stallTimeoutMs).unref();
         return false;

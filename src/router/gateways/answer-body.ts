@@ -46,12 +46,14 @@ export class AnswerBody implements AsyncIterable<Buffer> {
 
   /** From the connection: that was all. */
   end(): void {
+    if (this.#ended) return;
     this.#ended = true;
     this.#sink?.end();
   }
 
   /** From the connection: it broke off. */
   fail(error: Error): void {
+    if (this.#ended) return;
     this.#error = error;
     this.#sink?.failed(error);
   }
@@ -140,12 +142,11 @@ export class BodyRefused extends Error {
   override readonly name = 'BodyRefused';
 }
 
-/** The pieces of a body of at most `limit` bytes; `each` is told of them as they come. */
+/** The pieces of a body of at most `limit` bytes. */
 export function readPieces(
   body: Pick<AnswerBody, 'take' | 'destroy'>,
   limit: number,
   slowAfterMs?: number,
-  each?: (piece: Buffer) => void,
 ): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
@@ -163,7 +164,6 @@ export function readPieces(
           return false;
         }
         speed.waiting();
-        each?.(bytes);
         pieces.push(bytes);
         return true;
       },

@@ -58,6 +58,23 @@ test('questions about large content share a connection', async () => {
   assert.equal(gateway.inFlight, 0);
 });
 
+test('they share it also where the answer is let go as soon as it begins', async () => {
+  const { gateway, sockets } = await gatewayThatSays(() => head(1_000_000));
+  for (let count = 0; count < 5; count += 1) {
+    await new Promise<void>((resolve, reject) => {
+      gateway.put(askHead, {
+        answered(answer) {
+          discard(answer);
+          resolve();
+        },
+        failed: reject,
+      });
+    });
+    await new Promise(setImmediate);
+  }
+  assert.equal(sockets.size, 1);
+});
+
 test('a body that comes with the answer to HEAD is taken for no answer', async () => {
   const smuggled = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwrong';
   const { gateway, outcomes } = await gatewayThatSays((request) =>

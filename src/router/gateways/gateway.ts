@@ -4,7 +4,7 @@ import { type Dispatcher, errors, Pool } from 'undici';
 import { joinPieces } from '../../delivery/streams.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import { publicLookup } from '../../kernel/http/public-addresses.ts';
-import { countStreamedBytes } from '../../kernel/minor-gc.ts';
+import { onread } from '../../outside/read-buffers.ts';
 import { AnswerBody, BodyRefused, readPieces } from './answer-body.ts';
 import { Health, type HealthLimits, type Purpose } from './health.ts';
 import { type Outcome, outcomeOfStatus, retryAfterMs } from './outcome.ts';
@@ -113,6 +113,7 @@ export class Gateway {
       pipelining: 1,
       connect: {
         timeout: limits.connectTimeoutMs,
+        onread,
         ...(this.isForeign ? { lookup: publicLookup } : {}),
       },
       headersTimeout: limits.requestTimeoutMs,
@@ -195,6 +196,8 @@ class Exchange implements Dispatcher.DispatchHandler, PendingAsk {
     if (status < 200) return;
     const body = new AnswerBody(controller);
     this.#body = body;
+    // However long it says that the content is.
+    if (this.#ask.method === 'HEAD') body.end();
     const latencyMs = this.#over();
     const gateway = this.#gateway;
     const { health } = gateway;
@@ -210,7 +213,6 @@ class Exchange implements Dispatcher.DispatchHandler, PendingAsk {
 
   onResponseData(_controller: Dispatcher.DispatchController, piece: Buffer): void {
     this.#body?.push(piece);
-    countStreamedBytes(piece.length);
   }
 
   onResponseEnd(): void {

@@ -3,10 +3,11 @@ import type { SqlValue } from './sql.ts';
 
 export type Columns = Readonly<Record<string, SqlValue>>;
 
-/** `(a, b) VALUES (?, ?)` */
-export function insertion(columns: Columns): string {
+/** `(a, b) VALUES (?, ?)`, for several rows `(a, b) VALUES (?, ?), (?, ?)` */
+export function insertion(columns: Columns, rows = 1): string {
   const names = Object.keys(columns);
-  return `(${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+  const row = `(${names.map(() => '?').join(', ')})`;
+  return `(${names.join(', ')}) VALUES ${Array.from({ length: rows }, () => row).join(', ')}`;
 }
 
 /** `a = ?, b = ?` */

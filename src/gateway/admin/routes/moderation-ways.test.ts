@@ -125,8 +125,8 @@ for (const engine of engines)
             ask(sandboxed.url, `/${id}`, { host: sandbox, headers: { range: 'bytes=0-3' } }),
         };
 
-        // Twice: the second answer may come from memory.
-        for (let time = 0; time < 2; time += 1) {
+        // Again and again: the second answer may come from memory, the third without a route.
+        for (let time = 0; time < 3; time += 1) {
           for (const [way, go] of Object.entries({ ...ways, ...elsewhere })) {
             assert.ok([200, 206].includes((await go()).status), `${way} is open before`);
           }
@@ -165,8 +165,9 @@ for (const engine of engines)
     it('is closed for a manifest as a whole, with all that is read through it', async () => {
       const child = await post(Buffer.from('an innocent page'));
       const pages = await manifest({ index: { path: 'a' }, paths: { a: { id: child } } });
-      assert.equal((await ask(gateway.url, `/${pages}/a`)).status, 200);
-      assert.equal((await ask(gateway.url, `/${pages}/a`)).status, 200);
+      for (let time = 0; time < 3; time += 1) {
+        assert.equal((await ask(gateway.url, `/${pages}/a`)).status, 200);
+      }
       await gateway.call('PUT', 'block-data', { id: pages });
       assert.equal((await ask(gateway.url, `/${pages}/a`)).status, 451);
       assert.equal((await ask(gateway.url, `/raw/${child}`)).status, 200);

@@ -4,6 +4,8 @@
  * journey through gateways) goes the long way.
  */
 import { LRUCache } from 'lru-cache';
+import { asksForServiceWorker, opensPage, type WebOrigin } from '../../../delivery/isolation.ts';
+import { atMost } from '../../../kernel/at-most.ts';
 import { contentRange, parseRange } from '../../../kernel/http/byte-ranges.ts';
 import { PreparedHead } from '../../../kernel/http/prepared-head.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
@@ -34,10 +36,33 @@ export interface ReadyAnswer {
   readonly body: string | undefined;
 }
 
+/** A request that a ready answer was given to: the next one like it needs no route. */
+export interface Asked {
+  /** What a URL means depends on the host it is asked at. */
+  readonly host: string | undefined;
+  readonly origin: WebOrigin;
+  /** The id in the URL: of the content, or of the manifest that leads to it. */
+  readonly id: string;
+  readonly key: string;
+  readonly timings: Request['timings'];
+}
+
+const maxAsked = 20_000;
+/** Invented paths that lead to the same page must not fill our memory. */
+const maxUrlLength = 300;
 const special = ['if-none-match', 'if-range', 'x-ar-io-hops', 'x-ar-io-via'] as const;
 const budget = 48 * 1024 * 1024;
 /** Of a head, about. */
 const headBytes = 4_096;
+const partBudget = 8 * 1024 * 1024;
+/** A longer one is no range that is asked for again and again. */
+const maxRangeLength = 64;
+
+/** A part of content: what its head says of it, and its bytes, one character each. */
+interface Part {
+  readonly head: readonly string[];
+  readonly text: string;
+}
 
 export class ReadyAnswers {
   readonly #content: Content;
@@ -47,8 +72,31 @@ export class ReadyAnswers {
     sizeCalculation: ({ text }, key) => headBytes + 2 * key.length + (text?.length ?? 0),
   });
 
+  /** By the hash of the content and the range. */
+  readonly #parts = new LRUCache<string, Part>({
+    maxSize: partBudget,
+    sizeCalculation: ({ text }, key) => text.length + key.length + 512,
+  });
+  /** By URL. */
+  readonly #asked = new LRUCache<string, Asked>(atMost(maxAsked));
+
   constructor(content: Content) {
     this.#content = content;
+  }
+
+  /** What such a request was answered with before; undefined where only its route can say. */
+  asked({ method, url, headers }: Request): Asked | undefined {
+    if (method !== 'GET' && method !== 'HEAD') return undefined;
+    const asked = this.#asked.get(url);
+    if (asked === undefined || asked.host !== headers.host || asksForServiceWorker(headers)) return undefined;
+    const isPage = asked.origin === 'shared-without-pages' && opensPage(headers, asked.host ?? '');
+    return isPage ? undefined : asked;
+  }
+
+  /** Its route answered a request with what was found under the key. */
+  note({ url, headers, timings }: Request, origin: WebOrigin, id: string, key: string): void {
+    if (url.length > maxUrlLength || asksForServiceWorker(headers)) return;
+    this.#asked.set(url, { host: headers.host, origin, id, key, timings });
   }
 
   /** What `key` (a path, with what else decides) was answered with, if it can be answered so again. */
@@ -70,27 +118,32 @@ export class ReadyAnswers {
     return { head: ready.wholeHead, more: ['x-request-id', request.id], body };
   }
 
-  #part(request: Request, { described, partHead, text }: Ready, range: string): ReadyAnswer | undefined {
-    const { hash, size } = described;
+  #part(request: Request, ready: Ready, range: string): ReadyAnswer | undefined {
+    const { hash } = ready.described;
+    if (hash === undefined || range.length > maxRangeLength) return undefined;
+    const key = `${hash}${range}`;
+    let part = this.#parts.get(key);
+    if (part === undefined) {
+      part = this.#makePart(ready, hash, range);
+      if (part === undefined) return undefined;
+      this.#parts.set(key, part);
+    }
+    const body = request.method === 'HEAD' ? undefined : part.text;
+    return { head: ready.partHead, more: [...part.head, 'x-request-id', request.id], body };
+  }
+
+  #makePart({ described, text }: Ready, hash: string, range: string): Part | undefined {
+    const { size } = described;
     const asked = parseRange(range, size);
-    if (!hasRangeForm(range) || asked.kind !== 'ranges' || asked.spans.length > 1 || hash === undefined)
-      return undefined;
+    if (!hasRangeForm(range) || asked.kind !== 'ranges' || asked.spans.length > 1) return undefined;
     const [span] = asked.spans;
+    const { blocks } = this.#content.cached;
     const part =
       text?.slice(span.start, span.end) ??
-      (this.#content.cached.blocks.takes(span)
-        ? this.#content.cached.blocks.find(hash, span)?.toString('latin1')
-        : undefined);
+      (blocks.takes(span) ? blocks.find(hash, span)?.toString('latin1') : undefined);
     if (part === undefined) return undefined;
-    const more = [
-      'content-range',
-      contentRange(span, size),
-      'content-length',
-      String(part.length),
-      'x-request-id',
-      request.id,
-    ];
-    return { head: partHead, more, body: request.method === 'HEAD' ? undefined : part };
+    const head = ['content-range', contentRange(span, size), 'content-length', String(part.length)];
+    return { head, text: part };
   }
 
   /** `charged` are headers that say what the answer cost. */
@@ -123,6 +176,8 @@ export class ReadyAnswers {
 
   /** What may be served has changed: every answer is put together anew. */
   clear(): void {
+    this.#asked.clear();
+    this.#parts.clear();
     this.#answers.clear();
   }
 }

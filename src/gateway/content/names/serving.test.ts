@@ -327,8 +327,11 @@ describe('names over HTTP', () => {
         [200, 'run()', 'Sec-Fetch-Dest, Accept, Service-Worker'],
       );
     }
-    const inPlace = await get(root, `/${ids.page}`, { 'sec-fetch-dest': 'empty' });
-    assert.match(policyOf(inPlace), /^sandbox /, 'should a browser show it after all');
+    // Again and again: from the third on no route is asked.
+    for (let time = 0; time < 3; time += 1) {
+      const inPlace = await get(root, `/${ids.page}`, { 'sec-fetch-dest': 'empty' });
+      assert.match(policyOf(inPlace), /^sandbox /, 'should a browser show it after all');
+    }
     for (const headers of [page, { accept: 'text/html,*/*;q=0.8' }]) {
       const got = await get(root, `/${ids.page}`, headers);
       assert.deepEqual([got.status, got.headers.vary], [302, 'Sec-Fetch-Dest, Accept']);
