@@ -21,6 +21,12 @@ const limits = {
   ...{ failureThreshold: 5, resetMs: 1_000 },
 };
 
+/** Who asked; of an answer it is told no more than it reads. */
+interface Listener {
+  answered(answer: object): void;
+  failed(error: Error): void;
+}
+
 /** Tells a digest, or none, and knows no signature. */
 function gatewaySaying(t: TestContext, origin: string, digest: string | undefined): Gateway {
   const gateway = new Gateway(origin, limits, () => {});
@@ -34,9 +40,11 @@ function gatewaySaying(t: TestContext, origin: string, digest: string | undefine
     judge: () => {},
     body: { discard: () => {} },
   };
-  t.mock.method(gateway, 'ask', async ({ role }: { role: string }) => {
-    if (role !== 'digest') throw new Error('it knows of no signature');
-    return answer;
+  t.mock.method(gateway, 'put', ({ role }: { role: string }, listener: Listener) => {
+    queueMicrotask(() => {
+      if (role === 'digest') listener.answered(answer);
+      else listener.failed(new Error('it knows of no signature'));
+    });
   });
   return gateway;
 }

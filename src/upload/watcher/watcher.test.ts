@@ -156,11 +156,11 @@ describe('watching permanent bundles', () => {
       whole = Buffer.from(data).fill(1, 7, 9);
       await sql.run('UPDATE upload_items SET held = 0');
       await forget(2);
-      await pass();
-      for (let tries = 1; tries <= 3; tries += 1) {
-        await eventually(`try ${tries}`, async () => (await bundle()).mend_tries === tries);
+      // A look that was under way when the chunk was forgotten may have found it whole.
+      await eventually('three tries', async () => {
         await pass();
-      }
+        return (await bundle()).mend_tries >= 3;
+      });
       assert.equal(await has(2), false, 'other bytes mend nothing');
       const health = await upload.get('/health?strict=true');
       assert.match(
