@@ -8,7 +8,7 @@ import { SegmentBuilder } from './segment-builder.ts';
 import { nextSegments, orderStart } from './segments.ts';
 import { SqlGatewayIndex } from './sql-index.ts';
 import { tagTerm, termKinds } from './terms.ts';
-import { entry, header, rawTags } from './testing.ts';
+import { entry, everything, header, rawTags } from './testing.ts';
 
 const sizes = { small: 8, large: 32 };
 
@@ -50,15 +50,7 @@ forEachEngine((_engine, open) => {
       index.terms.findAll(termKinds.tag, [tagTerm(Buffer.from(name), Buffer.from(value)).hash]);
     const heights = async () => {
       const keys = await index.search.page({
-        criteria: {
-          groups: [await tag('All', 'yes'), await tag('Parity', 'odd')],
-          none: [],
-          minPos: 0,
-          maxPos: Number.MAX_SAFE_INTEGER,
-          minIngested: undefined,
-          maxIngested: undefined,
-          records: undefined,
-        },
+        criteria: { ...everything, groups: [await tag('All', 'yes'), await tag('Parity', 'odd')] },
         order: 'height',
         ascending: true,
         after: undefined,

@@ -11,17 +11,7 @@ import type { Entry } from './records.ts';
 import { Search } from './search.ts';
 import { SqlGatewayIndex } from './sql-index.ts';
 import { EVERY_TERM, tagTerm, termKinds } from './terms.ts';
-import { digest, entry, header, rawTags } from './testing.ts';
-
-const everything: Criteria = {
-  groups: [],
-  none: [],
-  minPos: 0,
-  maxPos: Number.MAX_SAFE_INTEGER,
-  minIngested: undefined,
-  maxIngested: undefined,
-  records: undefined,
-};
+import { digest, entry, everything, header, rawTags } from './testing.ts';
 
 forEachEngine((engine, open) => {
   async function fresh(now = () => 1_700_000_000) {

@@ -1,8 +1,20 @@
 /** Records for tests: made from a seed, without keys, so that thousands cost nothing. */
 import { createHash } from 'node:crypto';
 import { DATA_ITEM } from './order.ts';
+import type { Criteria } from './page-request.ts';
 import type { Entry, Header, Mined, Placed } from './records.ts';
 import type { RawTag } from './tags.ts';
+
+/** Criteria that every record meets. */
+export const everything: Criteria = {
+  groups: [],
+  none: [],
+  minPos: 0,
+  maxPos: Number.MAX_SAFE_INTEGER,
+  minIngested: undefined,
+  maxIngested: undefined,
+  records: undefined,
+};
 
 export function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
