@@ -48,7 +48,8 @@ export function recoverPublicKey(
 
 export function signDigest(digest: Uint8Array, privateKey: Uint8Array): RecoverableSignature {
   // The library takes what is too short as if zeros followed.
-  if (digest.length !== 32 || privateKey.length !== 32) throw new Error('a digest and a key have 32 bytes each');
+  if (digest.length !== 32 || privateKey.length !== 32)
+    throw new Error('a digest and a key have 32 bytes each');
   return curve.sign(digest, privateKey);
 }
 
