@@ -12,7 +12,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { migrations } from '../src/gateway/chain-index/migrations.ts';
 import { DATA_ITEM, minedPos } from '../src/gateway/chain-index/order.ts';
 import { packTerms } from '../src/gateway/chain-index/records.ts';
-import { insertRows } from '../src/gateway/chain-index/rows.ts';
 import { SqlGatewayIndex } from '../src/gateway/chain-index/sql-index.ts';
 import { packTags } from '../src/gateway/chain-index/tags.ts';
 import { bundleTerm, ownerTerm, type TermSpec, tagTerm } from '../src/gateway/chain-index/terms.ts';
@@ -23,6 +22,7 @@ import { ClickHouseHistory } from '../src/gateway/history/clickhouse-history.ts'
 import { encodeBatch, type MovableItem } from '../src/gateway/history/item-rows.ts';
 import { columnNames, createStatements, tableNames, tableOf } from '../src/gateway/history/tables.ts';
 import { createLogger } from '../src/kernel/log.ts';
+import { insertRows } from '../src/storage/sql/many-rows.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import type { Sql } from '../src/storage/sql/sql.ts';
 import {

@@ -14,7 +14,6 @@ import { insertBlock } from '../src/gateway/chain-index/blocks.ts';
 import { DATA_ITEM, minedPos, tieOf } from '../src/gateway/chain-index/order.ts';
 import { postingColumns } from '../src/gateway/chain-index/posting-changes.ts';
 import { recordColumns, recordRow } from '../src/gateway/chain-index/records.ts';
-import { insertRows } from '../src/gateway/chain-index/rows.ts';
 import { SqlGatewayIndex } from '../src/gateway/chain-index/sql-index.ts';
 import { packTags } from '../src/gateway/chain-index/tags.ts';
 import {
@@ -29,6 +28,7 @@ import {
 import { digest, entry, header, rawTags } from '../src/gateway/chain-index/testing.ts';
 import { openContentCache } from '../src/gateway/content/part.ts';
 import { gatewayMigrations } from '../src/gateway/migrations.ts';
+import { insertRows } from '../src/storage/sql/many-rows.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import type { Sql, SqlExecutor, SqlValue } from '../src/storage/sql/sql.ts';
 import { testArweaveKey } from '../src/wallets/testing/keys.ts';

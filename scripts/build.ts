@@ -27,8 +27,6 @@ const page = join(source, 'page');
 /** What apps import. */
 const imported = ['testing', 'arlocal'].map((name) => join(source, 'kit', `${name}.ts`));
 
-/** Stays a package of its own: it reads its WebAssembly from beside itself. */
-const ownPackages = ['tiny-secp256k1'];
 /** Asked for by packages that do without it, and what makes the console's page in a checkout: here it is made already. */
 const absentPackages = ['pg-native', 'esbuild'];
 
@@ -48,7 +46,7 @@ const leftOut: readonly { readonly importer: RegExp; readonly imported: RegExp }
 const common = {
   bundle: true,
   platform: 'node',
-  external: [...ownPackages, ...absentPackages],
+  external: absentPackages,
   sourcemap: true,
   // A stack trace needs lines and names, not the text.
   sourcesContent: false,

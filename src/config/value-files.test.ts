@@ -78,7 +78,7 @@ describe('values that are given as files', () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', ['-m', '600', pipe]);
     for (const [path, words] of [
-      [join(folder, 'nowhere'), /is not there$/],
+      [join(folder, 'nowhere'), /is not there: make it, or do not name it$/],
       [folder, /is not a file$/],
       [pipe, /is not a file$/],
       [file(''), /is empty$/],

@@ -3,6 +3,7 @@
  * compose hand out secrets, and keeps them out of the environment, which every process of the same user can read.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,7 +34,7 @@ export function readValueFiles(environment: Environment, names: readonly string[
       continue;
     }
     try {
-      values[name] = readValue(path);
+      values[name] = readValueFile(path);
     } catch (error) {
       problems.push(`${variable} ${path} ${(error as Error).message}`);
     }
@@ -42,7 +43,7 @@ export function readValueFiles(environment: Environment, names: readonly string[
 }
 
 /** Throws `Error` with the rest of the sentence "the file …". */
-function readValue(path: string): string {
+export function readValueFile(path: string): string {
   // Opening a pipe that nobody writes to must not hang the start.
   const file = opened(path);
   try {
@@ -70,6 +71,7 @@ function opened(path: string): number {
     return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new Error(code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`);
+    if (code === 'ENOENT') throw new Error('is not there: make it, or do not name it');
+    throw new Error(`cannot be read by the user ${userInfo().username} (${code})`);
   }
 }

@@ -121,6 +121,7 @@ export function createPaymentSurface(config: Config, deps: PaymentDeps): Surface
     const parts: Part[] = [
       ...[chain, ...(deps.parts ?? []), ...returnsParts(config, deps, tokens, metrics)],
       ledgerPart(config, deps, books, counters),
+      { name: 'prices', problems: () => deps.pricing.problems() },
       reconciliationPart(config, deps, tokens, chain),
       createClockWatch({
         ...{ metrics, log: deps.log },

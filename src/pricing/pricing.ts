@@ -176,6 +176,8 @@ export interface Pricing {
   readonly promoUses: PromoUses;
   /** Age of each oracle's value in seconds, for metrics and readiness; undefined before the first answer. */
   oracleAges(): { readonly rates: number | undefined; readonly network: number | undefined };
+  /** Why nothing can be priced, in sentences; asks the sources where they have not been asked. */
+  problems(): Promise<readonly string[]>;
 }
 
 export interface GibibyteRates {

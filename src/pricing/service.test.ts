@@ -58,6 +58,21 @@ forEachEngine((_engine, open) => {
       assert.ok(Math.abs(rates.fiat.usd - (1.234567890124 * 6.25) / 0.766) < 1e-9);
     });
 
+    it('says what it lacks to price anything, and asks for it before it says so', async () => {
+      const { pricing, outside, refresh } = await market();
+      assert.deepEqual(await pricing.problems(), []);
+      outside.networkDown = true;
+      assert.deepEqual(await pricing.problems(), [], 'the price of a moment ago is used');
+      refresh();
+      assert.deepEqual(await pricing.problems(), ['No price of storage is known: no Arweave node tells it.']);
+      outside.ratesDown = true;
+      refresh();
+      assert.equal((await pricing.problems()).length, 2);
+      Object.assign(outside, { networkDown: false, ratesDown: false });
+      refresh();
+      assert.deepEqual(await pricing.problems(), []);
+    });
+
     it('quotes fiat and tokens with the configured fee', async () => {
       const { pricing } = await market();
       const fiat = await pricing.quoteFiat(1_000, 'usd');

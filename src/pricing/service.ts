@@ -240,6 +240,22 @@ class PricingService implements Pricing {
     return { rates: this.#rates.ageSeconds, network: this.#network.ageSeconds };
   }
 
+  async problems(): Promise<readonly string[]> {
+    const asked: readonly (readonly [string, Promise<unknown>])[] = [
+      ['No price of storage is known: no Arweave node tells it.', this.#network.get()],
+      ['No exchange rates are known: their source does not answer.', this.#rates.get()],
+    ];
+    const told = await Promise.all(
+      asked.map(([problem, answer]) =>
+        answer.then(
+          () => [],
+          () => [problem],
+        ),
+      ),
+    );
+    return told.flat();
+  }
+
   #knownInputs(): Inputs | undefined {
     const reference = this.#network.peek();
     const rates = this.#rates.peek();

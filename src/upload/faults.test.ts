@@ -115,6 +115,7 @@ test('without a price nothing is taken in', async () => {
         rates: down,
         promoUses: { holdIn: down, useIn: down, releaseIn: down },
         oracleAges: () => ({ rates: undefined, network: undefined }),
+        problems: async () => ['No price of storage is known.'],
       },
     }),
     async (upload) => {

@@ -151,6 +151,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
     const parts: Part[] = [
       { name: 'nodes', stop: () => shared.nodes.close() },
       { name: 'ledger', ...ledgerHealth(deps.soundness) },
+      { name: 'prices', problems: () => deps.pricing.problems() },
       {
         name: 'disk',
         start: () => disk.start(),
@@ -313,6 +314,7 @@ function intakePart(config: Config, shared: Shared): IntakePart {
     receipts,
     start: () => head.refresh(),
     jobs: [head.refreshing, receipts],
+    problems: () => head.problems(),
     stop: () => hashes.close(),
   };
 }

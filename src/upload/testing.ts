@@ -180,6 +180,7 @@ function flatPricing(): Pricing {
     rates: unused,
     promoUses: { holdIn: unused, useIn: unused, releaseIn: unused },
     oracleAges: () => ({ rates: 0, network: 0 }),
+    problems: async () => [],
   };
 }
 

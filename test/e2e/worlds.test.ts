@@ -92,7 +92,7 @@ describe('a start that mixes worlds', () => {
     const lines = refused({
       ...switchedOff,
       WORLD: 'public',
-      RATES_URL: 'https://rates.example',
+      RATES_URL: 'https://rates.invalid',
       ARWEAVE_NODE_URLS: `${node},${local.urls.arweave}`,
       SOLANA_RPC_URL: local.urls.solana ?? '',
     });

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { writeFileDurably } from '../../kernel/files.ts';
 import { privateFileMode, privateFolderMode } from '../../kernel/private-files.ts';
+import { type GivenKeysConfig, readGivenKeys } from './given-keys.ts';
 
 /**
  * Not copied: databases and blobs, which are copied otherwise; keys, which are sealed; caches and exports, which are made
@@ -51,10 +52,13 @@ export async function writeBelow(dataDir: string, path: string, content: Uint8Ar
 }
 
 const keyName = /^[a-z0-9][a-z0-9.-]{0,127}$/;
+/** Below the keys: those that variables gave, which lie elsewhere in the installation that was backed up. */
+const givenFolder = 'given';
+const givenName = /^given\/[A-Z][A-Z0-9_]{0,127}$/;
 const largestKey = 64 * 1024;
 
-/** The keys that the installation made for itself. Those given by variables are the operator's to keep. */
-export function readKeyFiles(dataDir: string): Map<string, Buffer> {
+/** The keys that the installation made for itself. */
+function readKeyFiles(dataDir: string): Map<string, Buffer> {
   const folder = join(dataDir, 'keys');
   let names: string[];
   try {
@@ -77,11 +81,25 @@ export function readKeyFiles(dataDir: string): Map<string, Buffer> {
   return files;
 }
 
-export async function writeKeyFiles(dataDir: string, files: ReadonlyMap<string, Buffer>): Promise<void> {
-  for (const name of files.keys()) {
-    if (!keyName.test(name)) throw new StartupError(`the backup has a key of a strange name: ${name}`);
-  }
+/** By file name, those that variables give as `given/VARIABLE`. */
+export function readKeys(dataDir: string, config: GivenKeysConfig): Map<string, Buffer> {
+  const keys = readKeyFiles(dataDir);
+  for (const [variable, bytes] of readGivenKeys(config)) keys.set(`${givenFolder}/${variable}`, bytes);
+  return keys;
+}
+
+/** Answers the paths of those that variables gave. */
+export async function writeKeys(dataDir: string, keys: ReadonlyMap<string, Buffer>): Promise<string[]> {
   const folder = join(dataDir, 'keys');
+  const files = [...keys].map(([name, bytes]) => {
+    const isGiven = givenName.test(name);
+    if (!isGiven && !keyName.test(name))
+      throw new StartupError(`the backup has a key of a strange name: ${name}`);
+    return { path: join(folder, name), bytes, isGiven };
+  });
   await mkdir(folder, { recursive: true, mode: privateFolderMode });
-  for (const [name, bytes] of files) await writeFileDurably(join(folder, name), bytes, privateFileMode);
+  if (files.some(({ isGiven }) => isGiven))
+    await mkdir(join(folder, givenFolder), { recursive: true, mode: privateFolderMode });
+  for (const { path, bytes } of files) await writeFileDurably(path, bytes, privateFileMode);
+  return files.filter(({ isGiven }) => isGiven).map(({ path }) => path);
 }

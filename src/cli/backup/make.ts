@@ -34,9 +34,10 @@ import {
   sqliteDatabases,
   sqlitePath,
 } from './databases.ts';
-import { otherFiles, readKeyFiles } from './files.ts';
+import { otherFiles, readKeys } from './files.ts';
+import type { GivenKeysConfig } from './given-keys.ts';
 
-export type BackupConfig = DatabaseConfig & Pick<Config, 'BLOB_STORE_URL' | 'WORLD'>;
+export type BackupConfig = DatabaseConfig & GivenKeysConfig & Pick<Config, 'BLOB_STORE_URL' | 'WORLD'>;
 
 export interface BackupOptions {
   /** Seals the keys; undefined: they are left out. */
@@ -209,13 +210,13 @@ async function backUpFiles(
 }
 
 async function backUpKeys(
-  { DATA_DIR }: BackupConfig,
+  config: BackupConfig,
   { blobs }: BackupPlace,
   { step, passphrase }: BackupOptions,
 ): Promise<StoredPart | undefined> {
   if (passphrase === undefined) return undefined;
   step('keys');
-  return blobs.put(await sealKeys(readKeyFiles(DATA_DIR), passphrase));
+  return blobs.put(await sealKeys(readKeys(config.DATA_DIR, config), passphrase));
 }
 
 /** What was written is read again from where it lies. */

@@ -20,7 +20,7 @@ import { openBlobStore } from '../../storage/blobs/open.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { type CheckedLedger, checkLedger } from './check-ledger.ts';
 import { type DatabaseConfig, postgresOf, sharedDatabases, sqlitePath } from './databases.ts';
-import { writeBelow, writeKeyFiles } from './files.ts';
+import { writeBelow, writeKeys } from './files.ts';
 import { readRestoreMark, writeRestoreMark } from './restore-mark.ts';
 
 export type RestoreConfig = DatabaseConfig & Pick<Config, 'BLOB_STORE_URL' | 'WORLD'>;
@@ -31,27 +31,34 @@ export interface RestoreOptions {
   readonly step: (what: string, total?: number) => (done: number) => void;
 }
 
+export interface Restored {
+  /** Undefined where the backup has no ledger. */
+  readonly ledger: CheckedLedger | undefined;
+  /** Files of keys that variables gave: they lay elsewhere. */
+  readonly givenKeys: readonly string[];
+}
+
 /** Throws `StartupError` where there is something already, or the backup is not whole. */
 export async function restoreBackup(
   config: RestoreConfig,
   place: BackupPlace,
   manifest: Manifest,
   options: RestoreOptions,
-): Promise<CheckedLedger | undefined> {
+): Promise<Restored> {
   insistOnFit(config, manifest, options);
   makeFolder(config.DATA_DIR, privateFolderMode);
   await insistOnEmpty(config, manifest);
   const mark = { backup: manifest.id, backupAt: manifest.begunAt, restoredAt: Date.now() };
   await writeRestoreMark(config.DATA_DIR, { ...mark, state: 'running' });
-  await restoreFiles(config, place, manifest, options);
+  const givenKeys = await restoreFiles(config, place, manifest, options);
   for (const database of manifest.databases) {
     options.step(`database ${database.name}`);
     await restoreDatabase(config, place, database);
   }
   await restoreBlobs(config, place, manifest, options);
-  const checked = await checkRestored(config, manifest, options);
+  const ledger = await checkRestored(config, manifest, options);
   await writeRestoreMark(config.DATA_DIR, { ...mark, restoredAt: Date.now(), state: 'done' });
-  return checked;
+  return { ledger, givenKeys };
 }
 
 function insistOnFit(config: RestoreConfig, manifest: Manifest, { passphrase }: RestoreOptions): void {
@@ -113,14 +120,16 @@ async function restoreFiles(
   { blobs }: BackupPlace,
   manifest: Manifest,
   { passphrase, step }: RestoreOptions,
-): Promise<void> {
+): Promise<string[]> {
   step('files and keys');
   const whole = async (part: { digest: string; size: number }): Promise<Buffer> =>
     Buffer.concat(await collected(readPart(blobs, part)));
-  if (passphrase !== undefined && manifest.keys !== undefined) {
-    await writeKeyFiles(DATA_DIR, await openKeys(await whole(manifest.keys), passphrase));
-  }
+  const given =
+    passphrase !== undefined && manifest.keys !== undefined
+      ? await writeKeys(DATA_DIR, await openKeys(await whole(manifest.keys), passphrase))
+      : [];
   for (const { path, ...part } of manifest.files) await writeBelow(DATA_DIR, path, await whole(part));
+  return given;
 }
 
 async function restoreDatabase(

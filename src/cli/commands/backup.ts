@@ -22,7 +22,8 @@ turnpike backup [place] --list                      the backups that are there
 The place is a folder, or s3://key:secret@host:port/bucket/prefix (s3s:// over TLS), or what BACKUP_URL says, which keeps
 its secret out of the list of processes. The installation may run meanwhile. What an earlier backup has is not written again.
 
-  --keys <file>  seal the keys of the service with the passphrase in the first line of that file
+  --keys <file>  seal the keys of the service, and those that settings name or hold (SERVICE_WALLET_FILE and the like), with
+                 the passphrase in the first line of that file
   --no-keys      leave them out: without them a restored service has another wallet
   --no-blobs     leave stored uploads out, where the store behind BLOB_STORE_URL is backed up by itself
   --keep <n>     afterwards remove all backups but the newest n

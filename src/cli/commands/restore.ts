@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { readProcessConfig } from '../../config/config.ts';
 import { makeFilesPrivate } from '../../kernel/private-files.ts';
 import { openBackupPlace } from '../../storage/backup/place.ts';
@@ -45,7 +45,8 @@ the ledger has to add up. Then "turnpike reconcile --dry-run" tells what happene
     const steps = showSteps(values.quiet === true || values.json === true);
     try {
       const manifest = await findBackup(place, values.backup);
-      const ledger = await restoreBackup(config, place, manifest, { passphrase, step: steps.step });
+      const restored = await restoreBackup(config, place, manifest, { passphrase, step: steps.step });
+      const { ledger, givenKeys } = restored;
       steps.end();
       const books =
         ledger === undefined
@@ -56,12 +57,17 @@ the ledger has to add up. Then "turnpike reconcile --dry-run" tells what happene
         ...(manifest.blobs === undefined
           ? ['stored uploads were not in it: BLOB_STORE_URL must have them']
           : []),
+        ...givenKeys.map(
+          (path) =>
+            `${basename(path)} was given by the settings: put ${path} where they say, or name it there`,
+        ),
         'next: turnpike reconcile --dry-run',
       ];
       const result = {
         backup: manifest.id,
         accounts: ledger?.accounts ?? null,
         entries: ledger?.entries ?? null,
+        givenKeys,
       };
       printResult(values.json, result, lines.join('\n'));
       return 0;

@@ -9,7 +9,7 @@ import { NodeClient } from '../node-client.ts';
 import { sendAr } from '../send-ar.ts';
 import {
   formerServiceWallets,
-  openServiceWallet,
+  readServiceWallet,
   rotateServiceWallet,
   type ServiceWallet,
 } from '../stack/service-wallet.ts';
@@ -108,7 +108,7 @@ const actions: Readonly<Record<string, Action>> = {
       const given = readProcessConfig().SERVICE_WALLET_FILE;
       const wallets =
         given === undefined
-          ? [await openServiceWallet(keysFolder(), world()), ...(await formerServiceWallets(keysFolder()))]
+          ? [await readServiceWallet(keysFolder()), ...(await formerServiceWallets(keysFolder()))]
           : [{ key: readWallet(given), path: given, ordinary: true }];
       const found = await Promise.all(
         wallets.map(async ({ key: { address }, path, ordinary }, index) => {
@@ -150,7 +150,7 @@ const keysFolder = (): string => join(readProcessConfig().DATA_DIR, 'keys');
 
 async function serviceWallet(): Promise<ArweaveKey> {
   const given = readProcessConfig().SERVICE_WALLET_FILE;
-  return given === undefined ? (await openServiceWallet(keysFolder(), world())).key : readWallet(given);
+  return given === undefined ? (await readServiceWallet(keysFolder())).key : readWallet(given);
 }
 
 async function balanceOf(chain: NodeClient, address: string): Promise<bigint> {

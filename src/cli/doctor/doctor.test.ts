@@ -54,6 +54,9 @@ interface World {
   health: string[];
   rpc: boolean;
   node: 'public' | 'local' | 'silent';
+  rates: boolean;
+  /** What the card provider answers to the key. */
+  card: number;
 }
 const well: World = {
   knowsRoot: true,
@@ -67,8 +70,15 @@ const well: World = {
   health: [],
   rpc: true,
   node: 'public',
+  rates: true,
+  card: 200,
 };
 let world: World = well;
+/** Settings of one who sells. */
+const sells = {
+  ...{ CARD_PAYMENTS_ENABLED: 'true', X402_ENABLED: 'true', X402_NETWORKS: 'base' },
+  ...{ STRIPE_SECRET_KEY: 'sk_live_known', STRIPE_WEBHOOK_SECRET: 'whsec_known' },
+};
 
 const portOf = (server: { address(): AddressInfo | string | null }): number =>
   (server.address() as AddressInfo).port;
@@ -122,6 +132,13 @@ const elsewhere: RequestListener = (request, response) => {
   if (request.url === '/rpc' && world.rpc) {
     return void response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: mainnet }));
   }
+  if (request.url?.startsWith('/simple/price?') && world.rates) {
+    const asked = new URLSearchParams(request.url.split('?', 2)[1]);
+    const listed = (name: string) => (asked.get(name) ?? '').split(',');
+    const prices = Object.fromEntries(listed('vs_currencies').map((currency) => [currency, 1]));
+    return void response.end(JSON.stringify(Object.fromEntries(listed('ids').map((one) => [one, prices]))));
+  }
+  if (request.url === '/v1/balance') return void response.writeHead(world.card).end('{}');
   response.writeHead(502).end();
 };
 
@@ -152,6 +169,8 @@ async function findings(
   world = { ...well, ...changes };
   front.setSecureContext(certificates[certificate]);
   const other = `http://127.0.0.1:${portOf(outside)}`;
+  const isSelling = environment.CARD_PAYMENTS_ENABLED === 'true';
+  const selling = { STRIPE_API_URL: other, X402_RPC_URLS: JSON.stringify({ base: `${other}/rpc` }) };
   const home = String(portOf(inside));
   const config = readConfig({
     ...{ WORLD: 'public', DATA_DIR: folder, START_HEIGHT: '5', ARNS_ROOT_HOST: root },
@@ -159,12 +178,13 @@ async function findings(
     ...{ CARD_PAYMENTS_ENABLED: 'false', X402_ENABLED: 'false' },
     ...{ TRUSTED_PROXIES: '127.0.0.1', TRUSTED_PROXY_COUNT: '1' },
     ...{ GATEWAY_PORT: home, UPLOAD_PORT: home, MIN_FREE_DISK_BYTES: '1', HEALTHCHECK_MIN_FREE_BYTES: '1' },
+    ...(isSelling && selling),
     ...environment,
   });
   const view = createView({ dnsServer: dns.address });
   try {
     return await examine({
-      ...{ config, surfaces: ['gateway', 'upload'], publicUrls, view },
+      ...{ config, surfaces: ['gateway', 'upload', ...(isSelling ? ['payment'] : [])], publicUrls, view },
       ...{ timeoutMs: world.holdsEvents || world.collectsBodies ? 2_000 : 30_000, id, name: 'a-name' },
     });
   } finally {
@@ -183,6 +203,9 @@ async function isTheOnlyFault(words: RegExp, ...asked: Parameters<typeof finding
   assert.equal(found.length, 1, found.join('\n'));
   assert.match(found[0] ?? '', words);
 }
+
+const cards = (found: readonly NamedFinding[]): string[] =>
+  found.filter(({ what }) => what.includes('card provider')).map(({ state, what }) => `${state} ${what}`);
 
 describe('turnpike doctor', () => {
   it('finds nothing wrong with an installation that is well, and has looked at everything', async () => {
@@ -271,6 +294,30 @@ describe('turnpike doctor', () => {
       isTheOnlyFault(/^outside: ARWEAVE_NODE_URLS: \S+ does not answer/, { node: 'silent' }));
     it('a node of another world', () =>
       isTheOnlyFault(/^outside: ARWEAVE_NODE_URLS: \S+ is of a local network/, { node: 'local' }));
+
+    it('a source of rates that gives none', () =>
+      isTheOnlyFault(/^outside: RATES_URL: \S+ gives no rates \(.* answered 502\): .*RATES_API_KEY/, {
+        rates: false,
+      }));
+
+    it('a key that the card provider does not know', async () => {
+      const env = { ...sells, STRIPE_SECRET_KEY: 'sk_live_of-nobody' };
+      assert.deepEqual(cards(await findings({ card: 200 }, env)), [
+        'ok STRIPE_SECRET_KEY: the card provider knows it',
+      ]);
+      assert.deepEqual(cards(await findings({ card: 401 }, env)), [
+        'wrong STRIPE_SECRET_KEY: the card provider does not know it',
+      ]);
+      // A restricted key.
+      assert.match(cards(await findings({ card: 403 }, env))[0] ?? '', /^ok /);
+    });
+    it('an RPC for x402 of another chain', async () => {
+      const found = wrongs(await findings({}, sells));
+      assert.deepEqual(
+        found.filter((line) => line.includes('X402_RPC_URLS')).map((line) => line.split(':', 2).join(':')),
+        ['outside: X402_RPC_URLS'],
+      );
+    });
 
     it('a filter that cannot be read', () =>
       isTheOnlyFault(

@@ -3,8 +3,12 @@ import { type Config, ConfigError, misspeltVariables, showValue } from '../../co
 import { memberOf, tryParseJson } from '../../formats/json.ts';
 import { readFilters } from '../../gateway/filters/configured.ts';
 import { neverMatches } from '../../gateway/filters/match.ts';
+import { messageOf } from '../../kernel/errors.ts';
+import { httpRates } from '../../pricing/rates/http.ts';
+import { reasonOf } from '../service-client.ts';
 import { askAll } from '../stack/ask-world.ts';
 import { folderWorld } from '../stack/folder-world.ts';
+import { outside, sellsSomething } from '../stack/outside.ts';
 import { checkSettings } from '../stack/settings.ts';
 import { contradictions, type Heard } from '../stack/world.ts';
 import { type Finding, ok, skipped, warning, wrong } from './finding.ts';
@@ -52,8 +56,12 @@ function idleFilters(config: Config, surfaces: readonly string[]): Finding[] {
 /** Nodes, RPC, facilitator, card provider: who does not answer, and who is of another world. */
 export async function lookAtOutside(patient: Patient): Promise<Finding[]> {
   const { config, surfaces } = patient;
-  const heard = await askAll(config, surfaces, times);
-  if (heard.length === 0) return [skipped('no node, RPC or provider is set')];
+  const [heard, rates, cards] = await Promise.all([
+    askAll(config, surfaces, times),
+    lookAtRates(patient),
+    lookAtCards(patient),
+  ]);
+  if (heard.length + rates.length + cards.length === 0) return [skipped('no node, RPC or provider is set')];
   // Who does not answer is told once, and what is wrong without asking anybody was told with the settings.
   const start = { config, surfaces, folder: undefined };
   const known = contradictions({ ...start, heard: [] });
@@ -63,7 +71,42 @@ export async function lookAtOutside(patient: Patient): Promise<Finding[]> {
     ...silent(heard),
     ...others.map((line) => wrong(line, 'set one of the world that WORLD names')),
     ...(await behind(patient)),
+    ...rates,
+    ...cards,
   ];
+}
+
+async function lookAtRates({ config, surfaces }: Patient): Promise<Finding[]> {
+  const { RATES_URL: url, RATES_API_KEY: apiKey } = config;
+  if (url === undefined || !sellsSomething(config, surfaces)) return [];
+  try {
+    await httpRates({ url, apiKey, timeoutMs: times.askMs }).fetch();
+    return [ok('RATES_URL: answers')];
+  } catch (error) {
+    const what = `RATES_URL: ${showValue('RATES_URL', url)} gives no rates (${messageOf(error)})`;
+    return [wrong(what, 'check the address and RATES_API_KEY: without rates nothing is sold')];
+  }
+}
+
+/** Reading what is on the account changes nothing; a restricted key may not, and is known all the same. */
+async function lookAtCards({ config, surfaces, view }: Patient): Promise<Finding[]> {
+  const { STRIPE_SECRET_KEY: key, STRIPE_API_URL: url = 'https://api.stripe.com' } = config;
+  if (key === undefined || config.WORLD === 'local' || !outside.card.isUsed(config, surfaces)) return [];
+  try {
+    const { status } = await view.http.call(`${url}/v1/balance`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    if (status === 200 || status === 403) return [ok('STRIPE_SECRET_KEY: the card provider knows it')];
+    if (status === 401)
+      return [
+        wrong('STRIPE_SECRET_KEY: the card provider does not know it', 'copy it again from its dashboard'),
+      ];
+    return [warning(`the card provider answers ${status}`, 'look at its status page, and try again')];
+  } catch (error) {
+    return [
+      wrong(`the card provider does not answer (${reasonOf(error)})`, 'check the way out of this machine'),
+    ];
+  }
 }
 
 function silent(heard: readonly Heard[]): Finding[] {

@@ -74,7 +74,7 @@ const others = (WORLD: string): Record<string, string> => ({
   WORLD,
   ...(WORLD !== 'local' && {
     ARWEAVE_NODE_URLS: 'http://127.0.0.1:9',
-    RATES_URL: 'https://rates.example',
+    RATES_URL: 'https://rates.invalid',
     CARD_PAYMENTS_ENABLED: 'false',
     X402_ENABLED: 'false',
     NAMES_ENABLED: 'false',
@@ -166,7 +166,7 @@ test('a Solana ledger is of the world that its first block and version say', asy
 
 test('an EVM node is of the world that its chain says, and of the chain that its variable says', async (t) => {
   const node = (id: number) => rpc(t, { eth_chainId: `0x${id.toString(16)}` });
-  const address = `0x${'1'.repeat(40)}`;
+  const address = `0x${'12'.repeat(20)}`;
   for (const [variable, wallet, id, worlds] of [
     ['ETHEREUM_RPC_URL', 'ETHEREUM_ADDRESS', 1, ['public']],
     ['ETHEREUM_RPC_URL', 'ETHEREUM_ADDRESS', 11_155_111, ['testnet']],
@@ -191,7 +191,7 @@ test('a local facilitator and a local card provider are known by their sign, and
   const x402 = (url: string) => ({
     X402_ENABLED: 'true',
     X402_FACILITATOR_URL: url,
-    X402_PAYMENT_ADDRESS: `0x${'1'.repeat(40)}`,
+    X402_PAYMENT_ADDRESS: `0x${'12'.repeat(20)}`,
   });
   const card = (url: string) => ({
     CARD_PAYMENTS_ENABLED: 'true',

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, ConfigError, type WorldName } from '../../config/config.ts';
 import { isRecord, textOf, tryParseJson } from '../../formats/json.ts';
+import { findX402Network } from '../../formats/x402/networks.ts';
 import { localSign } from '../../localnet/sign.ts';
 import { HttpClient } from '../../outside/http.ts';
 import { folderWorld } from './folder-world.ts';
@@ -101,6 +102,12 @@ function questions(config: Config, surfaces: readonly string[]): Question[] {
       const ask = askForSign(WORLD, '/supported');
       asked.push({ variable: 'X402_FACILITATOR_URL', url: X402_FACILITATOR_URL, ask });
     }
+    for (const [name, urls] of Object.entries(config.X402_RPC_URLS)) {
+      const network = findX402Network(name);
+      if (network === undefined || !outside.x402.isUsed(config, surfaces)) continue;
+      const chains = network.isTest ? { test: [network.chainId] } : { main: network.chainId, test: [] };
+      for (const url of urls.split(',')) asked.push({ variable: 'X402_RPC_URLS', url, ask: askEvm(chains) });
+    }
     if (STRIPE_API_URL !== undefined && outside.card.isUsed(config, surfaces)) {
       asked.push({ variable: 'STRIPE_API_URL', url: STRIPE_API_URL, ask: askForSign(WORLD, '/') });
     }
@@ -136,7 +143,7 @@ async function askSolana(http: HttpClient, url: string): Promise<Answer> {
 }
 
 interface Chains {
-  readonly main: number;
+  readonly main?: number;
   readonly test: readonly number[];
 }
 const ethereumChains: Chains = { main: 1, test: [11_155_111, 17_000, 560_048] };

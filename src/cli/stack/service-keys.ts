@@ -4,9 +4,9 @@
  * refuses them.
  */
 import { createPrivateKey } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
+import { readValueFile } from '../../config/value-files.ts';
 import type { AnnounceGateway } from '../../config/variables/upload.ts';
 import { messageOf, StartupError } from '../../kernel/errors.ts';
 import { fastRsaKeyOf, makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
@@ -127,11 +127,14 @@ export class ServiceKeys {
   }
 
   #given<T>(variable: string, path: string, read: (text: string) => T): T {
+    let text: string;
     try {
-      if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) {
-        this.#log.warn({ variable, path }, 'a key file is open to other users of this machine');
-      }
-      return read(readFileSync(path, 'utf8'));
+      text = readValueFile(path);
+    } catch (error) {
+      throw new StartupError(`${variable} ${path} ${messageOf(error)}`);
+    }
+    try {
+      return read(text);
     } catch (error) {
       throw new StartupError(`${variable} ${path}: ${messageOf(error)}`);
     }

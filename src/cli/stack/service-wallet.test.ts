@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -11,7 +20,12 @@ import { createLogger } from '../../kernel/log.ts';
 import { arweaveKey } from '../../wallets/arweave/rsa.ts';
 import { isKnownToEveryone, localWallets } from '../../wallets/local-wallets.ts';
 import { ServiceKeys } from './service-keys.ts';
-import { formerServiceWallets, openServiceWallet, rotateServiceWallet } from './service-wallet.ts';
+import {
+  formerServiceWallets,
+  openServiceWallet,
+  readServiceWallet,
+  rotateServiceWallet,
+} from './service-wallet.ts';
 
 function open(t: TestContext): { dataDir: string; folder: string; keys: () => ServiceKeys } {
   const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-wallet-'));
@@ -48,6 +62,45 @@ test('the wallet that holds AR is a file that other wallets open, readable by it
   const signature = await other.crypto.sign(jwk, message);
   assert.ok(await other.crypto.verify(jwk.n, message, signature));
   assert.equal((await keys().wallet()).address, address, 'the next start has the same');
+});
+
+test('who only looks at the wallet makes none', async (t) => {
+  const { dataDir, folder, keys } = open(t);
+  await assert.rejects(
+    readServiceWallet(folder),
+    /^StartupError: there is no wallet in .*SERVICE_WALLET_FILE/,
+  );
+  await assert.rejects(rotateServiceWallet(folder, 'local'), /there is no wallet/);
+  assert.deepEqual(readdirSync(dataDir), []);
+  const { address } = await keys().wallet();
+  assert.equal((await readServiceWallet(folder)).key.address, address);
+});
+
+test('a wallet that is given is refused where others may read it, and by whom it cannot be read is said', async (t) => {
+  const { dataDir, keys } = open(t);
+  await keys().wallet();
+  const path = join(dataDir, 'keys', 'service-wallet.json');
+  const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
+  const given = (file: string) =>
+    new ServiceKeys(readConfig({ DATA_DIR: dataDir, SERVICE_WALLET_FILE: file }), log).wallet();
+  chmodSync(path, 0o440);
+  assert.equal(
+    (await given(path)).address,
+    (
+      await keys()
+        .wallet()
+        .catch(() => given(path))
+    ).address,
+  );
+  chmodSync(path, 0o644);
+  await assert.rejects(
+    async () => given(path),
+    /^StartupError: SERVICE_WALLET_FILE .* is open to other users \(mode 0644\): run "chmod 600 /,
+  );
+  await assert.rejects(
+    async () => given(`${path}.gone`),
+    /^StartupError: SERVICE_WALLET_FILE .*\.gone is not there: make it, or do not name it$/,
+  );
 });
 
 test('wallet, receipts and strangers’ data have three keys', async (t) => {

@@ -44,13 +44,29 @@ const makes: Readonly<Record<WorldName, () => string | Promise<string>>> = {
 
 /** The wallet of now; made when there is none yet. */
 export async function openServiceWallet(keysFolder: string, world: WorldName): Promise<ServiceWallet> {
-  const files = await filesOf(keysFolder);
-  if (!files.includes(current)) {
-    if (files.includes(next)) await move(keysFolder, next, current);
-    else if (files.includes(legacy)) return readWalletFile(keysFolder, legacy);
-  }
+  const found = await findServiceWallet(keysFolder);
+  if (found !== undefined) return found;
   const { path, text, made } = await readOrCreateKey(keysFolder, current, makes[world]);
   return { key: keyOf(path, text), path, made, ordinary: true };
+}
+
+/** For those who only look; makes nothing. */
+export async function readServiceWallet(keysFolder: string): Promise<ServiceWallet> {
+  const found = await findServiceWallet(keysFolder);
+  if (found !== undefined) return found;
+  throw new StartupError(
+    `there is no wallet in ${keysFolder}: the first start makes it, or SERVICE_WALLET_FILE names one (commands need the settings of the service)`,
+  );
+}
+
+async function findServiceWallet(keysFolder: string): Promise<ServiceWallet | undefined> {
+  const files = await filesOf(keysFolder);
+  if (files.includes(current)) return readWalletFile(keysFolder, current);
+  if (files.includes(next)) {
+    await move(keysFolder, next, current);
+    return readWalletFile(keysFolder, current);
+  }
+  return files.includes(legacy) ? readWalletFile(keysFolder, legacy) : undefined;
 }
 
 /** Newest first. */
@@ -68,7 +84,7 @@ export async function rotateServiceWallet(
   keysFolder: string,
   world: WorldName,
 ): Promise<{ readonly wallet: ServiceWallet; readonly former: ServiceWallet }> {
-  const before = await openServiceWallet(keysFolder, world);
+  const before = await readServiceWallet(keysFolder);
   // What an earlier change left is not trusted to be unused.
   if ((await filesOf(keysFolder)).includes(next)) {
     throw new StartupError(`${join(keysFolder, next)} is there: another change of the wallet is under way`);

@@ -16,9 +16,9 @@ const real = {
   SOLANA_RPC_URL: 'https://api.mainnet-beta.solana.com',
   STRIPE_SECRET_KEY: 'sk_live_1',
   STRIPE_WEBHOOK_SECRET: 'whsec_1',
-  X402_FACILITATOR_URL: 'https://facilitator.example',
-  X402_PAYMENT_ADDRESS: `0x${'1'.repeat(40)}`,
-  RATES_URL: 'https://rates.example/api/v3',
+  X402_FACILITATOR_URL: 'https://x402.org/facilitator',
+  X402_PAYMENT_ADDRESS: `0x${'12'.repeat(20)}`,
+  RATES_URL: 'https://api.coingecko.com/api/v3',
 };
 const tests = {
   ...real,
@@ -120,6 +120,24 @@ describe('settings of another world are refused', () => {
   test('rates that stand still, where something is sold for real money', () => {
     assert.deepEqual(variablesOf({ ...real, RATES_URL: undefined }), ['RATES_URL']);
     assert.deepEqual(lines({ ...real, RATES_URL: undefined }, { surfaces: ['gateway', 'router'] }), []);
+  });
+
+  test('placeholders of a template, each told with its variable', () => {
+    const placeholders = {
+      ARWEAVE_NODE_URLS: 'https://arweave.net,https://node.example',
+      X402_PAYMENT_ADDRESS: `0x${'1'.repeat(40)}`,
+      X402_RPC_URLS: '{"base":"https://base.example"}',
+      RATES_URL: 'https://rates.example.org/v3',
+    };
+    for (const [name, value] of Object.entries(placeholders)) {
+      const [line = '', ...others] = lines({ ...real, [name]: value });
+      assert.deepEqual(others, []);
+      assert.match(
+        line,
+        new RegExp(`^${name} has a placeholder, .*: set it to your own, or leave it unset$`),
+      );
+    }
+    assert.deepEqual(lines({ GATEWAY_URL: 'https://gateway.example.org' }), [], 'who only tries is let be');
   });
 
   test('test keys of the card provider with real money, live keys without', () => {
@@ -271,6 +289,7 @@ test('the worked examples of the guide start', () => {
       });
     for (const [name] of pairs) assert.ok(name in variables, name);
     const surfaces = words === '' ? all : words.split(' ');
-    assert.deepEqual(lines(Object.fromEntries(pairs), { surfaces }), []);
+    const isFilledIn = (line: string) => !line.includes(' has a placeholder, ');
+    assert.deepEqual(lines(Object.fromEntries(pairs), { surfaces }).filter(isFilledIn), []);
   }
 });

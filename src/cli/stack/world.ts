@@ -54,6 +54,7 @@ const rules: readonly Rule[] = [
   x402Networks,
   programCluster,
   knownKeys,
+  placeholders,
   whatWasHeard,
 ];
 
@@ -157,6 +158,40 @@ const addressVariables = [
   'X402_PAYMENT_ADDRESS',
   'ALLOW_LISTED_ADDRESSES',
 ] as const satisfies readonly (keyof Config)[];
+
+/** What a template has in the place of what only the operator knows: money sent there is lost. */
+function placeholders({ config }: Start): readonly string[] {
+  if (config.WORLD === 'local') return [];
+  const addresses = addressVariables.flatMap((name) =>
+    [config[name] ?? []]
+      .flat()
+      .flatMap((address) => (isOneDigit.test(address.trim()) ? [{ name, value: address }] : [])),
+  );
+  const urls = Object.entries(config).flatMap(([name, value]) =>
+    textsIn(value).flatMap((text) => (isExampleHost(text) ? [{ name, value: text }] : [])),
+  );
+  return [...addresses, ...urls].map(
+    ({ name, value }) =>
+      `${name} has a placeholder, ${showValue(name, value)}: set it to your own, or leave it unset`,
+  );
+}
+
+const isOneDigit = /^0x([0-9a-f])\1{39}$/i;
+
+/** Of values that are texts, lists of them or named texts. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).filter((one) => typeof one === 'string')
+    : [];
+}
+
+/** Hosts that nobody can have (RFC 2606). */
+function isExampleHost(text: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]{0,20}:\/\//i.test(text)) return false;
+  const host = URL.parse(text)?.hostname ?? '';
+  return /(?:^|\.)(?:example|example\.(?:com|net|org))$/.test(host);
+}
 
 function folderOfAnotherWorld({ config, folder }: Start): readonly string[] {
   if (folder === undefined || folder === config.WORLD) return [];

@@ -163,6 +163,10 @@ export class UploadClient {
           throw new StartupError(
             `no upload service answers at ${this.#service.url} (${failure}): is it started?`,
           );
+        if (/CERT|SELF_SIGNED|ALTNAME/.test(failure))
+          throw new StartupError(
+            `the certificate of ${this.#service.url} is not trusted (${failure}): name its authority by NODE_EXTRA_CA_CERTS, or use its right address`,
+          );
       }
       if (attempt === tries)
         throw new StartupError(

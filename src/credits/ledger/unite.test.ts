@@ -1,10 +1,12 @@
 /** Every form of a wallet's address leads to one account. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { formsOfAddress, formsOfEthereumKey } from '../../wallets/address-forms.ts';
 import { publicKeyOf } from '../../wallets/ethereum/secp256k1.ts';
 import { localWallets } from '../../wallets/local-wallets.ts';
+import { solanaAddress } from '../../wallets/solana/address.ts';
 import { InvalidApproval, winc } from '../credits.ts';
 import { createCredits } from './ledger.ts';
 import { assertSound, give, lend, openTestLedger, owned, upload } from './testing.ts';
@@ -177,6 +179,41 @@ forEachEngine((_engine, open) => {
       assert.equal(await fresh.uniteStored(), 1);
       assert.equal(await fresh.uniteStored(), 0);
       assert.equal(await owned(fresh, hashed), 5n);
+      await assertSound(fresh);
+    });
+
+    it('of many such accounts are found together, whether anything came under them or not', async () => {
+      const { credits, sql } = await openTestLedger(open);
+      // Of a shorter address it is not certain that it is Solana's.
+      const wallets = Array.from({ length: 400 }, (_, n) => {
+        const address = solanaAddress(createHash('sha256').update(`wallet ${n}`).digest());
+        return { address, form: formsOfAddress(address)[0] ?? '' };
+      })
+        .filter(({ form }) => form !== '')
+        .slice(0, 150);
+      for (const [n, { address }] of wallets.entries()) await give(credits, address, 5n, `wallet ${n}`);
+      await sql.run('DELETE FROM credits_accounts WHERE same_as IS NOT NULL');
+      const [paid, lent] = [wallets[3]!, wallets[4]!];
+      // An older version opened an account for the form, and lent to it.
+      await sql.run(
+        "INSERT INTO credits_accounts (address, address_type, balance, created_at) VALUES (?, 'arweave', 0, 0)",
+        paid.form,
+      );
+      await give(createCredits({ sql }), paid.form, 7n, 'under the form');
+      await createCredits({ sql }).approve({
+        id: 'loan',
+        payer: wallets[5]!.address,
+        approved: lent.form,
+        amount: winc(2n),
+      });
+
+      const fresh = createCredits({ sql });
+      assert.equal(await fresh.uniteStored(), 150);
+      assert.equal(await fresh.uniteStored(), 0);
+      for (const { address, form } of wallets) assert.deepEqual(await fresh.namesOf(form), [address, form]);
+      assert.equal(await owned(fresh, paid.address), 12n);
+      assert.equal(await owned(fresh, wallets[140]!.form), 5n);
+      assert.equal((await fresh.balance(lent.address))?.effectiveBalance, 7n);
       await assertSound(fresh);
     });
 

@@ -8,6 +8,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { changeOne } from '../../storage/sql/change-one.ts';
+import { insertRows, selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { readText } from '../../storage/sql/typed-rows.ts';
 import { addressKind } from '../../wallets/address.ts';
@@ -76,7 +77,8 @@ export class Uniting {
         .filter(({ others }) => others.length > 0);
       if (wallets.length > 0) {
         await this.#sql.transaction(async (tx) => {
-          for (const forms of wallets) await unite(tx, forms, this.#now());
+          const used = await leadUnused(tx, wallets, this.#now());
+          for (const forms of used) await unite(tx, forms, this.#now());
         });
       }
       count += wallets.length;
@@ -104,6 +106,54 @@ async function stateOf(
   );
   if (row?.used !== 1) return 'unknown';
   return row.known === others.length ? 'united' : 'apart';
+}
+
+/**
+ * Makes the forms lead to their accounts of which the ledger has nothing yet, which nearly all are, in a few statements for all of
+ * them; answers the other wallets.
+ */
+async function leadUnused(tx: SqlExecutor, wallets: readonly Forms[], now: number): Promise<Forms[]> {
+  const lock = tx.forUpdate === '' ? '' : `ORDER BY address ${tx.forUpdate}`;
+  const accounts = await addressesIn(
+    tx,
+    `SELECT address FROM credits_accounts WHERE address IN ({in}) AND same_as IS NULL ${lock}`,
+    wallets.map(({ account }) => account),
+  );
+  const forms = wallets.flatMap(({ others }) => others);
+  const used = new Set<string>();
+  for (const question of formsInUse)
+    for (const form of await addressesIn(tx, question, forms)) used.add(form);
+  const unused = wallets.filter(
+    ({ account, others }) => accounts.has(account) && !others.some((form) => used.has(form)),
+  );
+  const rows = unused.flatMap(({ account, others }) => others.map((form) => ({ account, form })));
+  rows.sort((one, other) => (one.form < other.form ? -1 : 1));
+  const led = await insertRows<{ address: string }>(
+    tx,
+    'credits_accounts',
+    ['address', 'address_type', 'balance', 'created_at', 'same_as'],
+    rows.map(({ form, account }) => [form, addressKind(form) ?? '', '0', now, account]),
+    'ON CONFLICT (address) DO NOTHING RETURNING address',
+  );
+  const done = new Set(led.map(({ address }) => address));
+  return wallets.filter(({ others }) => !others.every((form) => done.has(form)));
+}
+
+/** What the ledger may have under a form: an account, forms that lead to it, what others lent to it. */
+const formsInUse = [
+  'SELECT address FROM credits_accounts WHERE address IN ({in})',
+  'SELECT same_as AS address FROM credits_accounts WHERE same_as IN ({in})',
+  "SELECT approved AS address FROM credits_approvals WHERE approved IN ({in}) AND status = 'active'",
+];
+
+async function addressesIn(
+  tx: SqlExecutor,
+  question: string,
+  addresses: readonly string[],
+): Promise<Set<string>> {
+  return new Set(
+    (await selectIn<{ address: string }>(tx, question, addresses)).map(({ address }) => address),
+  );
 }
 
 /** Makes every form lead to the account. What is on them is moved; what the wallet lent to itself comes back. */

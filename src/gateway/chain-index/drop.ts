@@ -1,10 +1,11 @@
 /** Taking records out of the index, a batch at a time. */
+
+import { deleteRows, selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { DATA_ITEM, MAX_HEIGHT, PENDING_POS, tieOf } from './order.ts';
 import { countByParent, type KeptItem, keepPlaces } from './places.ts';
 import { postingColumns, type StoredRecord, storedColumns, WRITE_BATCH } from './posting-changes.ts';
 import { postedTerms, type Selected, unpackTerms } from './records.ts';
-import { deleteRows, selectIn } from './rows.ts';
 import { noteChanged } from './segments.ts';
 import { EVERY_TERM, INGESTED_TERM } from './terms.ts';
 

@@ -1,8 +1,9 @@
 /** What is asked of the index, and whether a record is part of the answer. */
+
+import { selectIn } from '../../storage/sql/many-rows.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import type { OrderKey } from './order.ts';
 import { postedTerms, type Selected, unpackTerms } from './records.ts';
-import { selectIn } from './rows.ts';
 
 /** Asked between steps: throws when nobody waits for the answer any more. An `AbortSignal` is one. */
 export interface Interruption {

@@ -8,9 +8,9 @@
  * and the bundle's own place are read from there, and a place holds nothing that a fork could change.
  */
 import { hash } from 'node:crypto';
+import { insertRows, selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { BLOCK_ITEMS, mergePlaces, type Place, packPlaces, placesIn, unpackPlaces } from './place-block.ts';
-import { insertRows, selectIn } from './rows.ts';
 
 /** A place with what is said about the content. */
 export interface KeptItem extends Omit<Place, 'type'> {

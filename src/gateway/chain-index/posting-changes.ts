@@ -1,8 +1,9 @@
 /** Records that change their place in the order: which postings go and which come. */
+
+import { deleteRows, insertRows } from '../../storage/sql/many-rows.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { tieOf } from './order.ts';
 import { postedTerms, type Selected } from './records.ts';
-import { deleteRows, insertRows } from './rows.ts';
 import { noteChanged } from './segments.ts';
 
 export const postingTypes = { term: 'BIGINT', pos: 'BIGINT', tie: 'BIGINT', record: 'BIGINT' } as const;

@@ -1,7 +1,8 @@
 /** What is written about a transaction or data item, and how it becomes a row. */
+
+import type { TypedColumns } from '../../storage/sql/many-rows.ts';
 import type { SqlValue } from '../../storage/sql/sql.ts';
 import { minedPos, pendingPos, type RecordKind } from './order.ts';
-import type { TypedColumns } from './rows.ts';
 import { packTags, type RawTag } from './tags.ts';
 import {
   bundleTerm,

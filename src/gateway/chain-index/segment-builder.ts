@@ -5,10 +5,10 @@
  * another one.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { deleteRows, insertRows } from '../../storage/sql/many-rows.ts';
 import { type Sql, type SqlExecutor, type SqlValue, UniqueViolation } from '../../storage/sql/sql.ts';
 import { compareKeys, type OrderKey, PENDING_POS } from './order.ts';
 import { postedTerms, type Selected, unpackTerms } from './records.ts';
-import { deleteRows, insertRows } from './rows.ts';
 import { packMembers, packTermMembers } from './segment-bits.ts';
 import {
   chunkPart,

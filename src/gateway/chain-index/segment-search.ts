@@ -3,6 +3,7 @@
  * common. What is behind the last segment, and what is stale, is left to a walk through the postings.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { batches, selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { compareKeys, type OrderKey, tieOf } from './order.ts';
 import {
@@ -13,7 +14,6 @@ import {
   passes,
   readJudged,
 } from './page-request.ts';
-import { batches, selectIn } from './rows.ts';
 import { type ScanRange, scanOf } from './scan.ts';
 import {
   addMembers,

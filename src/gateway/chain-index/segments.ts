@@ -12,9 +12,10 @@
  * A segment that is made anew gets a new key, and all its parts go with the old one. Each has a part that only says so:
  * who finds it knows that what was read beside it is all that there is.
  */
+
+import { insertRows } from '../../storage/sql/many-rows.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { type OrderKey, PENDING_POS, type PlaceKey } from './order.ts';
-import { insertRows } from './rows.ts';
 
 export interface Segment {
   readonly segment: number;

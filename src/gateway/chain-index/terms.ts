@@ -5,8 +5,8 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../kernel/at-most.ts';
+import { insertRows, selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { insertRows, selectIn } from './rows.ts';
 
 /** Kinds of term. The numbers are stored: never reuse one. */
 export const termKinds = { tag: 1, owner: 2, recipient: 3, bundle: 4 } as const;

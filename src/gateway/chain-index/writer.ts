@@ -2,6 +2,8 @@
  * Writing into the index. Everything is idempotent: a record seen again is left alone or moved to where it
  * is now, never doubled. Batches are small, because on SQLite a transaction runs on the event loop.
  */
+
+import { insertRows, selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import { moveBundles } from './bundle-heights.ts';
 import { EventBatch } from './event-batch.ts';
@@ -32,7 +34,6 @@ import {
   termSpecs,
   unpackTerms,
 } from './records.ts';
-import { insertRows, selectIn } from './rows.ts';
 import { noteChanged } from './segments.ts';
 import { EVERY_TERM, INGESTED_TERM, type Terms } from './terms.ts';
 

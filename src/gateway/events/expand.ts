@@ -1,7 +1,7 @@
 /** Rows of the event log become events: the records are looked up as the index has them now. */
 import type { LoggedEvent } from '../../events/event-log.ts';
+import { selectIn } from '../../storage/sql/many-rows.ts';
 import { type RecordsChange, unpackChanges } from '../chain-index/event-batch.ts';
-import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import {
   BlockEvent,

@@ -6,10 +6,10 @@
 import { inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../kernel/at-most.ts';
+import { selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { firstPos } from '../chain-index/order.ts';
 import { columnsOf } from '../chain-index/records.ts';
-import { selectIn } from '../chain-index/rows.ts';
 import { EVERY_TERM } from '../chain-index/terms.ts';
 import { type BlockRow, type ExportedRecord, exportedColumns, type Relations } from './rows.ts';
 

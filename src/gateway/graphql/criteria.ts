@@ -1,9 +1,9 @@
 /** The arguments of `transactions` as criteria of the index. */
 import { createHash } from 'node:crypto';
 import { isTxId, tryDecodeBase64url } from '../../formats/base64url.ts';
+import { selectIn } from '../../storage/sql/many-rows.ts';
 import { firstPos, PENDING_POS } from '../chain-index/order.ts';
 import type { Criteria, Interruption } from '../chain-index/page-request.ts';
-import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { CHAIN_TERM, tagTerm, termKinds } from '../chain-index/terms.ts';
 import { badInput } from './errors.ts';

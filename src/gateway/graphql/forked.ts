@@ -2,7 +2,7 @@
 import type { ForkedChain } from '../../fork/chain.ts';
 import type { QueryNode } from '../../formats/arweave/query-node.ts';
 import { isTxId } from '../../formats/base64url.ts';
-import { selectIn } from '../chain-index/rows.ts';
+import { selectIn } from '../../storage/sql/many-rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { TransactionsArgs } from './criteria.ts';
 import { transactionCursor } from './cursor.ts';

@@ -5,11 +5,11 @@
 import { LRUCache } from 'lru-cache';
 import type { QueryAmount, QueryNode } from '../../formats/arweave/query-node.ts';
 import { atMost } from '../../kernel/at-most.ts';
+import { selectIn } from '../../storage/sql/many-rows.ts';
 import { toSummary } from '../chain-index/blocks.ts';
 import type { BlockSummary } from '../chain-index/gateway-index.ts';
 import { DATA_ITEM, type FoundKey, type PlaceKey, tieOf } from '../chain-index/order.ts';
 import type { Selected } from '../chain-index/records.ts';
-import { selectIn } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { unpackTags } from '../chain-index/tags.ts';
 import { ClockCache } from './clock-cache.ts';

@@ -11,6 +11,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../../kernel/log.ts';
 import type { Lease } from '../../storage/sql/lease.ts';
+import { selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { type Cursor, fromTheBeginning, removeMoved, stableItems } from '../chain-index/drop.ts';
 import { readFinalCursor } from '../chain-index/event-batch.ts';
@@ -18,7 +19,6 @@ import { compareKeys, heightOf, type PlaceKey, tieOf } from '../chain-index/orde
 import { isPackingDue, packNext } from '../chain-index/places.ts';
 import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
 import { columnsOf, type RecordRow, recordColumns } from '../chain-index/records.ts';
-import { selectIn } from '../chain-index/rows.ts';
 import type { ClickHouse } from './clickhouse.ts';
 import { amongKeys } from './conditions.ts';
 import { readExtent } from './extent.ts';

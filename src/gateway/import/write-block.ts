@@ -1,10 +1,11 @@
 /** A fetched block into the index: records first, the block row last, so that a crash between leaves a tail to undo. */
+
+import { insertRows } from '../../storage/sql/many-rows.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { insertBlock } from '../chain-index/blocks.ts';
 import type { EventBatch } from '../chain-index/event-batch.ts';
 import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
 import type { Entry, Header, Mined } from '../chain-index/records.ts';
-import { insertRows } from '../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { FetchedBlock } from './fetch-block.ts';
 import { type BundleIntake, queueBundle } from './queue-bundle.ts';

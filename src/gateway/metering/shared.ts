@@ -6,8 +6,8 @@
 import { createJob, type Job } from '../../kernel/background/job.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { insertRows, selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { insertRows, selectIn } from '../chain-index/rows.ts';
 import type { Buckets } from './buckets.ts';
 
 const everyMs = 1_000;

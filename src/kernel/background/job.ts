@@ -17,21 +17,23 @@ export interface JobOptions {
   readonly name: string;
   /** Pause between two runs; 0 = the job never runs. */
   readonly everyMs: number;
+  /** The first run comes with the start, not a pause later. */
+  readonly atOnce?: boolean;
   readonly log: Logger;
   run(): Promise<unknown>;
   onFailure?(): void;
 }
 
-export function createJob({ name, everyMs, log, run, onFailure }: JobOptions): Job {
+export function createJob({ name, everyMs, atOnce = false, log, run, onFailure }: JobOptions): Job {
   const ending = new AbortController();
   const record = new RunRecord({ name });
   let nextAt: number | undefined;
   let running: Promise<void> | undefined;
 
   async function loop(): Promise<void> {
-    for (;;) {
-      nextAt = performance.now() + everyMs;
-      await pause(everyMs, undefined, { signal: ending.signal });
+    for (let waitMs = atOnce ? 0 : everyMs; ; waitMs = everyMs) {
+      nextAt = performance.now() + waitMs;
+      await pause(waitMs, undefined, { signal: ending.signal });
       record.began();
       await run().then(
         () => record.ended(),

@@ -55,6 +55,8 @@ export function createBundlingWatch(options: BundlingWatchOptions): Part {
       createJob({
         name: 'watch the bundling',
         everyMs,
+        // An operator who has forgotten to fill the wallet asks right after the start.
+        atOnce: true,
         log,
         async run() {
           const { oldest, bytes } = await waiting(sql);

@@ -8,12 +8,16 @@ import type { ArweaveNodes } from '../../outside/arweave/nodes.ts';
 
 const refreshMs = 15_000;
 const usableMs = 3 * 60 * 60 * 1_000;
+/** Longer than it takes to start a node again. */
+const toldAfterMs = 5 * 60 * 1_000;
 
 export interface ChainHead {
   /** The last known height, or undefined when it is unknown or too old. */
   readonly height: number | undefined;
   /** Asks now. Does not fail: the height of before stays. */
   refresh(): Promise<void>;
+  /** That no node tells it, once that has gone on for a while or nothing is known at all. */
+  problems(): readonly string[];
   readonly refreshing: Job;
 }
 
@@ -24,11 +28,14 @@ export function createChainHead(
 ): ChainHead {
   let height: number | undefined;
   let heightAt = 0;
+  let isSilent = false;
   async function refresh(): Promise<void> {
     try {
       height = await nodes.height();
       heightAt = now();
+      isSilent = false;
     } catch (error) {
+      isSilent = true;
       log.warn({ err: error }, 'no Arweave node says the height');
     }
   }
@@ -37,6 +44,8 @@ export function createChainHead(
       return now() - heightAt < usableMs ? height : undefined;
     },
     refresh,
+    problems: () =>
+      isSilent && now() - heightAt > toldAfterMs ? ['No Arweave node tells the height of the chain.'] : [],
     refreshing: createJob({ name: 'chain height', everyMs: refreshMs, log, run: refresh }),
   };
 }

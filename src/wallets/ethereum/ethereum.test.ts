@@ -103,7 +103,15 @@ test('public keys are read compressed and uncompressed, and points off the curve
   assert.equal(uncompressedPublicKey(off), undefined);
   assert.equal(uncompressedPublicKey(Buffer.alloc(33)), undefined);
   assert.equal(uncompressedPublicKey(Buffer.alloc(5)), undefined);
+  const hybrid = Buffer.from(full);
+  hybrid[0] = 6 + ((hybrid.at(-1) ?? 0) & 1);
+  assert.equal(uncompressedPublicKey(hybrid), undefined);
   assert.throws(() => publicKeyOf(Buffer.alloc(32)), /not a secp256k1 private key/);
+  for (const length of [1, 31, 33]) {
+    assert.throws(() => publicKeyOf(Buffer.alloc(length, 1)), /not a secp256k1 private key/);
+    assert.throws(() => signDigest(Buffer.alloc(32, 1), Buffer.alloc(length, 1)), /32 bytes/);
+    assert.throws(() => signDigest(Buffer.alloc(length, 1), key), /32 bytes/);
+  }
 });
 
 test('the pure-JavaScript curve agrees with WebAssembly', async () => {

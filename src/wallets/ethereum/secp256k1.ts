@@ -1,6 +1,6 @@
 /**
  * ECDSA on secp256k1 over a digest that the caller made, which `node:crypto` cannot do. libsecp256k1 as
- * WebAssembly recovers a key about six times as fast as the pure-JavaScript curve; the latter serves where
+ * WebAssembly recovers a key about ten times as fast as the pure-JavaScript curve; the latter serves where
  * WebAssembly is switched off.
  *
  * Signatures are strict: r and s in range and s at most n/2 (EIP-2), so that nobody but the signer can make
@@ -47,6 +47,9 @@ export function recoverPublicKey(
 }
 
 export function signDigest(digest: Uint8Array, privateKey: Uint8Array): RecoverableSignature {
+  // The library takes what is too short as if zeros followed.
+  if (digest.length !== 32 || privateKey.length !== 32)
+    throw new Error('a digest and a key have 32 bytes each');
   return curve.sign(digest, privateKey);
 }
 
@@ -54,7 +57,7 @@ export function signDigest(digest: Uint8Array, privateKey: Uint8Array): Recovera
 export function publicKeyOf(privateKey: Uint8Array): Uint8Array {
   let key: Uint8Array | null = null;
   try {
-    key = curve.publicKey(privateKey);
+    if (privateKey.length === 32) key = curve.publicKey(privateKey);
   } catch (cause) {
     throw new Error('not a secp256k1 private key', { cause });
   }
@@ -64,7 +67,10 @@ export function publicKeyOf(privateKey: Uint8Array): Uint8Array {
 
 /** A 33- or 65-byte public key in its 65-byte form, or undefined when it is no point of the curve. */
 export function uncompressedPublicKey(publicKey: Uint8Array): Uint8Array | undefined {
-  if (publicKey.length !== 33 && publicKey.length !== 65) return undefined;
+  const [form] = publicKey;
+  const isCompressed = publicKey.length === 33 && (form === 2 || form === 3);
+  // libsecp256k1 also reads a hybrid form, which nothing writes.
+  if (!isCompressed && !(publicKey.length === 65 && form === 4)) return undefined;
   try {
     return curve.decompress(publicKey) ?? undefined;
   } catch {
@@ -76,18 +82,26 @@ function hasLowS(signature: Uint8Array): boolean {
   return Buffer.compare(signature.subarray(32, 64), halfOrder) <= 0;
 }
 
+/** The file of the library that has the curve alone: its index loads all of Bitcoin. */
 async function loadWebAssembly(): Promise<Curve> {
-  const tiny = await import('tiny-secp256k1');
+  const { instantiateSecp256k1 } = await import('@bitauth/libauth/build/lib/crypto/secp256k1.js');
+  const library = await instantiateSecp256k1();
   return {
-    recover: (digest, signature, recovery) => tiny.recover(digest, signature, recovery, false),
+    recover: (digest, signature, recovery) =>
+      bytesOrNull(library.recoverPublicKeyUncompressed(signature, recovery, digest)),
     sign(digest, privateKey) {
-      const { signature, recoveryId } = tiny.signRecoverable(digest, privateKey);
-      return { signature, recovery: recoveryId };
+      const signed = library.signMessageHashRecoverableCompact(privateKey, digest);
+      if (typeof signed === 'string') throw new Error(signed);
+      return { signature: signed.signature, recovery: signed.recoveryId };
     },
-    publicKey: (privateKey) => tiny.pointFromScalar(privateKey, false),
-    decompress: (publicKey) => (tiny.isPoint(publicKey) ? tiny.pointCompress(publicKey, false) : null),
+    publicKey: (privateKey) => bytesOrNull(library.derivePublicKeyUncompressed(privateKey)),
+    decompress: (publicKey) => bytesOrNull(library.uncompressPublicKey(publicKey)),
   };
 }
+
+/** The library answers with a sentence where it refuses. */
+const bytesOrNull = (answer: Uint8Array | string): Uint8Array | null =>
+  typeof answer === 'string' ? null : answer;
 
 /** Exported for the test that both curves agree. */
 export async function loadPureJavaScript(): Promise<Curve> {

@@ -11,9 +11,9 @@ import { listedPlaces } from '../../../delivery/moderation/bundle-list.ts';
 import { bundleCountBytes, isTaggedBundle } from '../../../formats/ans104/bundle-header.ts';
 import { atMost } from '../../../kernel/at-most.ts';
 import type { Span } from '../../../kernel/http/byte-ranges.ts';
+import { deleteRows, insertRows, selectIn } from '../../../storage/sql/many-rows.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import type { Located } from '../../chain-index/gateway-index.ts';
-import { deleteRows, insertRows, selectIn } from '../../chain-index/rows.ts';
 import type { SqlGatewayIndex } from '../../chain-index/sql-index.ts';
 
 /** Knows where items lie that this index does not have: a subscribed one. */

@@ -1,9 +1,9 @@
 /** The gateway's own index as the records of a band: data items by height range, pruned ones too, sorted by id. */
 import { encodeRootEntry } from '../../../formats/cdb64/root-entry.ts';
+import { selectIn } from '../../../storage/sql/many-rows.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
 import { DATA_ITEM, firstPos } from '../../chain-index/order.ts';
 import { findPlaces, packedPlaces } from '../../chain-index/places.ts';
-import { selectIn } from '../../chain-index/rows.ts';
 import { EVERY_TERM } from '../../chain-index/terms.ts';
 
 export interface BandRecord {

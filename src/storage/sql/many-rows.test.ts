@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { packArray } from '../../storage/sql/postgres/arrays.ts';
-import { forEachEngine } from '../../storage/sql/testing.ts';
-import { insertRows, selectIn } from './rows.ts';
+import { insertRows, selectIn } from './many-rows.ts';
+import { packArray } from './postgres/arrays.ts';
+import { forEachEngine } from './testing.ts';
 
 const things = [
   {

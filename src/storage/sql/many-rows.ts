@@ -3,8 +3,8 @@
  * statement texts again and again and keeps them prepared. PostgreSQL, for which each value is work of its own, gets an array
  * for each column where the types of the columns are told.
  */
-import { type ArrayType, packArray } from '../../storage/sql/postgres/arrays.ts';
-import type { SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import { type ArrayType, packArray } from './postgres/arrays.ts';
+import type { SqlExecutor, SqlValue } from './sql.ts';
 
 const batchSizes = [256, 64, 16, 4, 1];
 /** Under SQLite's 32,766 and PostgreSQL's 65,535 bound values of one statement. */
