@@ -105,7 +105,7 @@ export class PostgresDatabase implements Sql {
   async #read<T>(text: string, step: (client: Queryable) => Promise<T>): Promise<T> {
     const scope = this.#parts.standbys && currentReadScope();
     if (scope === undefined) return this.#alone(step);
-    const standby = /^\s*SELECT\b/i.test(text) ? this.#standbyFor(scope) : undefined;
+    const standby = isRead(text) ? this.#standbyFor(scope) : undefined;
     if (standby !== undefined && this.#closing === undefined) {
       try {
         return await standby.use(step);
@@ -189,13 +189,20 @@ export class PostgresDatabase implements Sql {
     work: (tx: SqlExecutor) => Promise<T>,
     attempt: Attempt<T>,
   ): Promise<T> {
-    const [begun] = await this.#begin(client, 'BEGIN', 'SELECT CAST(pg_current_xact_id() AS text) AS xid');
-    const xid = String(begun?.xid);
-    const tx = new PostgresTransaction((text, values) => this.#query(client, text, values));
+    const begun = this.#begin(client, 'BEGIN', 'SELECT CAST(pg_current_xact_id() AS text) AS xid');
+    begun.catch(() => {}); // it is awaited below, unless the work fails first
+    const tx = new PostgresTransaction(async (text, values) => {
+      // A read goes out behind BEGIN without waiting for it. A write does not: should BEGIN fail, it would stand alone.
+      if (!isRead(text)) await begun;
+      const [, result] = await Promise.all([begun, this.#query(client, text, values)]);
+      return result;
+    });
     let value: T;
+    let xid: string;
     try {
       value = await work(tx);
       if (tx.failure !== undefined) throw tx.failure;
+      xid = String((await begun)[0]?.xid);
     } catch (error) {
       tx.end();
       // A connection that is lost or does not answer is closed instead; that undoes the work as well.
@@ -273,6 +280,8 @@ interface TransactionStatus {
   readonly status: string | null;
   readonly timeline: number | undefined;
 }
+
+const isRead = (statement: string): boolean => /^\s*SELECT\b/i.test(statement);
 
 /** Without values, and as it stands. */
 async function plain<T>(client: Queryable, text: string): Promise<QueryResult & { rows: T[] }> {
