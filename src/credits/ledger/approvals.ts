@@ -303,42 +303,44 @@ export function activeBetween(tx: SqlExecutor, payer: string, approved: string):
 
 const namesOfActive = Object.keys(activeColumns);
 
-/** Active approvals that an account gave and, under any of its forms, received. Takes the account three times. */
-const activeOfAccount = `SELECT ${namesOfActive.join(', ')} FROM credits_approvals
-     WHERE payer = ? AND status = 'active'
+/** Active approvals that accounts gave and, under any of their forms, received. `asked`: which of the accounts. */
+function activeOfAccounts(places: string): string {
+  const columns = namesOfActive.join(', ');
+  const ofForms = namesOfActive.map((name) => `credits_approvals.${name}`).join(', ');
+  return `SELECT payer AS asked, ${columns} FROM credits_approvals WHERE payer IN (${places}) AND status = 'active'
      UNION ALL
-     SELECT ${namesOfActive.join(', ')} FROM credits_approvals WHERE approved = ? AND status = 'active'
+     SELECT approved, ${columns} FROM credits_approvals WHERE approved IN (${places}) AND status = 'active'
      UNION ALL
-     SELECT ${namesOfActive.map((name) => `credits_approvals.${name}`).join(', ')} FROM credits_accounts
+     SELECT credits_accounts.same_as, ${ofForms} FROM credits_accounts
      JOIN credits_approvals ON credits_approvals.approved = credits_accounts.address
-     WHERE credits_accounts.same_as = ? AND credits_approvals.status = 'active'`;
+     WHERE credits_accounts.same_as IN (${places}) AND credits_approvals.status = 'active'`;
+}
+
+const activeOfAccount = activeOfAccounts('?');
 
 export async function activeOf(executor: SqlExecutor, account: string): Promise<ActiveApproval[]> {
   return inSpendingOrder(await executor.all(activeOfAccount, account, account, account));
 }
 
 /**
- * In one statement, so that winc on its way between them is seen exactly once. The account is a row like those of
- * approvals, without an id: its balance as the amount, what it is another form of as the payer.
+ * In one statement, so that winc on its way between them is seen exactly once. An account is a row like those of
+ * approvals, without an id: its balance as the amount, what it is another form of as the payer. Takes the addresses four
+ * times.
  */
-export async function accountAndApprovals(
-  executor: SqlExecutor,
-  address: string,
-): Promise<{
+export const accountsAndApprovals = (places: string): string =>
+  `SELECT address AS asked, NULL AS id, same_as AS payer, NULL AS approved, balance AS amount, NULL AS used, created_at,
+     NULL AS expires_at FROM credits_accounts WHERE address IN (${places})
+   UNION ALL
+   ${activeOfAccounts(places)}`;
+
+export interface AccountAndApprovals {
   readonly own: bigint | undefined;
   readonly sameAs: string | undefined;
   readonly approvals: ActiveApproval[];
-}> {
-  const rows = await executor.all(
-    `SELECT NULL AS id, same_as AS payer, NULL AS approved, balance AS amount, NULL AS used, created_at,
-       NULL AS expires_at FROM credits_accounts WHERE address = ?
-     UNION ALL
-     ${activeOfAccount}`,
-    address,
-    address,
-    address,
-    address,
-  );
+}
+
+/** Of the rows of one address. */
+export function readAccountAndApprovals(rows: readonly Row[]): AccountAndApprovals {
   const account = rows.find(({ id }) => id === null);
   return {
     own: account && readAmount(account.amount),

@@ -2,10 +2,10 @@
 import type { Sql } from '../../storage/sql/sql.ts';
 import { readText } from '../../storage/sql/typed-rows.ts';
 import { type Approval, type Balance, winc } from '../credits.ts';
+import type { AccountReads } from './account-reads.ts';
 import { accountOfAddress, accountsOf, lockAccount } from './accounts.ts';
 import {
   type ActiveApproval,
-  accountAndApprovals,
   activeBetween,
   activeOf,
   expireGivenBy,
@@ -14,9 +14,14 @@ import {
   renderApproval,
 } from './approvals.ts';
 
-export async function readBalance(sql: Sql, address: string, now: number): Promise<Balance | undefined> {
-  const read = await afterExpiry(sql, () => accountAndApprovals(sql, address), now);
-  if (read.sameAs !== undefined) return readBalance(sql, read.sameAs, now);
+export async function readBalance(
+  sql: Sql,
+  accounts: AccountReads,
+  address: string,
+  now: number,
+): Promise<Balance | undefined> {
+  const read = await afterExpiry(sql, () => accounts.read(address), now);
+  if (read.sameAs !== undefined) return readBalance(sql, accounts, read.sameAs, now);
   const { given, received } = bySide(read.approvals, address);
   if (read.own === undefined && received.length === 0) return undefined;
   const own = read.own ?? 0n;

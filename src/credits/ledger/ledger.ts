@@ -4,6 +4,7 @@
  */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { type CreditChanges, type Credits, type SpendRequest, winc } from '../credits.ts';
+import { AccountReads } from './account-reads.ts';
 import { readHolds, sinceDays, spendingByDay } from './account-use.ts';
 import { accountOfAddress, namesOf, readNotice, setNotice } from './accounts.ts';
 import { approve, revoke } from './approvals.ts';
@@ -42,6 +43,7 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
     revoke: (request) => revoke(tx, request, now()),
   });
   const uniting = new Uniting(sql, now);
+  const accounts = new AccountReads(sql);
   const alone = <T>(change: (changes: CreditChanges) => Promise<T>): Promise<T> =>
     sql.transaction((tx) => change(within(tx)));
   return {
@@ -62,7 +64,7 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
 
     async balance(address) {
       await uniting.uniteAddress(address);
-      return readBalance(sql, address, now());
+      return readBalance(sql, accounts, address, now());
     },
     preview: (request: SpendRequest) => previewSpending(sql, request, now()),
     async spending(reason, id) {
