@@ -11,7 +11,7 @@ import { approve, revoke } from './approvals.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
 import { hasPaid, readEntries, readPayments } from './history.ts';
-import { previewSpending } from './payers.ts';
+import { previewSpending, spendingQueue } from './payers.ts';
 import { refund } from './refund.ts';
 import { selfCheck } from './self-check.ts';
 import { createSold } from './sold.ts';
@@ -44,15 +44,15 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
   });
   const uniting = new Uniting(sql, now);
   const accounts = new AccountReads(sql);
-  const alone = <T>(change: (changes: CreditChanges) => Promise<T>): Promise<T> =>
-    sql.transaction((tx) => change(within(tx)));
+  const alone = <T>(change: (changes: CreditChanges) => Promise<T>, queue?: string): Promise<T> =>
+    sql.transaction((tx) => change(within(tx)), queue);
   return {
     within,
     credit: (request) => alone((changes) => changes.credit(request)),
     clawback: (request) => alone((changes) => changes.clawback(request)),
-    reserve: (request) => alone((changes) => changes.reserve(request)),
+    reserve: (request) => alone((changes) => changes.reserve(request), spendingQueue(request)),
     settle: (reason, id, amount) => alone((changes) => changes.settle(reason, id, amount)),
-    spend: (request) => alone((changes) => changes.spend(request)),
+    spend: (request) => alone((changes) => changes.spend(request), spendingQueue(request)),
     refund: (reason, id) => alone((changes) => changes.refund(reason, id)),
     assign: (reason, from, to, amount) => alone((changes) => changes.assign(reason, from, to, amount)),
     approve: (request) => alone((changes) => changes.approve(request)),
