@@ -114,8 +114,7 @@ async function checkItem(id: string, options: CheckOptions): Promise<CheckReport
   const payload = { from: offset + header.length, to: offset + size };
   const digest = missing.length === 0 ? await digestOf(nodes, place, payload) : undefined;
   const isSigned =
-    digest !== undefined &&
-    verifyStreamed({ header, dataHash: digest.deepHash }, { lenient: true });
+    digest !== undefined && verifyStreamed({ header, dataHash: digest.deepHash }, { lenient: true });
   return {
     id,
     kind: 'data item',

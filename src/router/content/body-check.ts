@@ -42,7 +42,7 @@ export function itemCheck(
     const data = new DeepHashBlob();
     return {
       update: (piece) => void data.update(piece),
-      async finish(_digest, size) {
+      async finish() {
         const dataHash = data.digest();
         const signed = ({ item: header }: ClaimedHeader) =>
           verifyStreamed({ header, dataHash }, { lenient: true });

@@ -185,7 +185,8 @@ forEachEngine((engine, open) => {
     );
     for (const [number, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled') assert.equal(outcome.value, number);
-      else if (number % 10 === 3) assert.match(String(outcome.reason), new RegExp(`number ${number} is refused`));
+      else if (number % 10 === 3)
+        assert.match(String(outcome.reason), new RegExp(`number ${number} is refused`));
       else assert.ok(number % 10 === 7 && outcome.reason instanceof UniqueViolation);
     }
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 40);
