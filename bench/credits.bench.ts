@@ -32,7 +32,10 @@ async function rate(credits: Credits, clients: number, wallet: (client: number) 
   return (pairs * 1000) / (performance.now() - start);
 }
 
-async function measure(databaseUrl: string | undefined, bars: boolean): Promise<Measurement[]> {
+async function measure(
+  databaseUrl: string | undefined,
+  bars: { distinct: number; hot: number },
+): Promise<Measurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-'));
   const name = `bench_${process.pid}`;
   const sql = await openDatabase({ databaseUrl, dataDir: folder, name, migrations: creditsMigrations });
@@ -56,9 +59,9 @@ async function measure(databaseUrl: string | undefined, bars: boolean): Promise<
       unit: 'pairs/s',
       yardstick: `one client, one commit each: ${Math.round(alone)} pairs/s`,
       ratio: value / alone,
-      ...(bars ? { bar } : {}),
+      bar,
     });
-    return [figure('distinct wallets', distinct, 3), figure('one hot wallet', hot, 2)];
+    return [figure('distinct wallets', distinct, bars.distinct), figure('one hot wallet', hot, bars.hot)];
   } finally {
     if (databaseUrl !== undefined) await sql.run(`DROP SCHEMA "${name}" CASCADE`);
     await sql.close();
@@ -67,16 +70,16 @@ async function measure(databaseUrl: string | undefined, bars: boolean): Promise<
 }
 
 export const benches: Bench[] = [
-  { name: 'credits/sqlite', run: () => measure(undefined, true) },
+  { name: 'credits/sqlite', run: () => measure(undefined, { distinct: 3, hot: 2 }) },
   {
     name: 'credits/postgres',
     async run() {
-      const server = await preparePostgres().catch((error: Error) => {
+      const server = await preparePostgres({ durable: true }).catch((error: Error) => {
         console.log(`credits/postgres: skipped, ${error.message}`);
       });
       if (server === undefined) return [];
       try {
-        return await measure(server.url, false);
+        return await measure(server.url, { distinct: 4, hot: 4 });
       } finally {
         await server.stop();
       }

@@ -9,7 +9,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config/config.ts';
-import { winc } from '../src/credits/credits.ts';
+import { type Credits, winc } from '../src/credits/credits.ts';
 import { createCredits } from '../src/credits/ledger/ledger.ts';
 import { creditsMigrations } from '../src/credits/migrations.ts';
 import { paymentMigrations } from '../src/payment/migrations.ts';
@@ -21,6 +21,8 @@ import { reportServer } from './report-server.ts';
 
 const WALLETS = 5_000;
 const VERIFICATIONS_PER_REQUEST = 20;
+/** So many wallets, every 71st from number 1 on, have approvals. */
+const SHARING = 64;
 /** Wallet number n, a valid address. */
 const walletAddress = (n: number): string => `${String(n).padStart(42, 'w')}A`;
 
@@ -85,7 +87,26 @@ async function startPayment(): Promise<void> {
       }),
     ),
   );
+  await Promise.all(Array.from({ length: SHARING }, (_, n) => share(credits, n * 71 + 1)));
   const surface = createBenchPayment(config, sql);
   await surface.start();
   reportServer(surface.url);
+}
+
+/** Two approvals that a wallet gave, and one that it received. */
+async function share(credits: Credits, wallet: number): Promise<void> {
+  const pairs = [
+    [wallet, wallet + 1],
+    [wallet, wallet + 2],
+    [wallet + 3, wallet],
+  ] as const;
+  for (const [payer, approved] of pairs) {
+    await credits.approve({
+      id: `${payer}-${approved}`.padStart(43, 'a'),
+      payer: walletAddress(payer),
+      approved: walletAddress(approved),
+      amount: winc(10n ** 9n),
+      expiresInSeconds: 86_400,
+    });
+  }
 }

@@ -72,12 +72,6 @@ export const survivors: readonly Survivor[] = [
     reason: held,
   },
   {
-    file: 'src/credits/ledger/balance.ts',
-    was: 'SELECT (SELECT balance FROM credits_accounts WHERE address = ?) AS own',
-    becomes: '(1 = 1 OR',
-    reason: 'only slower: wallets that share nothing are read the way of those that do',
-  },
-  {
     file: 'src/credits/ledger/open-account.ts',
     was: '(await accountOfAddress(tx, account)) === account',
     reason: atOnce,

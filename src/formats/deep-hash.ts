@@ -64,7 +64,7 @@ export function deepHashAppend(accumulator: Uint8Array, elementHash: Uint8Array)
 
 /** A blob hashed piece by piece, in any piece sizes. */
 export class DeepHashBlob {
-  readonly #hash: Hash = createHash('sha384');
+  #hash: Hash = createHash('sha384');
   #length = 0;
 
   /** Bytes taken so far. */
@@ -76,6 +76,14 @@ export class DeepHashBlob {
     this.#hash.update(bytes);
     this.#length += bytes.length;
     return this;
+  }
+
+  /** As it is now, to go on from here more than once. */
+  copy(): DeepHashBlob {
+    const copied = new DeepHashBlob();
+    copied.#hash = this.#hash.copy();
+    copied.#length = this.#length;
+    return copied;
   }
 
   /** The blob's deep hash; the object is spent afterwards. */

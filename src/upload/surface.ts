@@ -43,6 +43,7 @@ import { storedBlobsPart } from './items/stored-blobs.ts';
 import { createUploadMetrics, type UploadMetrics } from './metrics.ts';
 import { Finalizer } from './multipart/finalizer.ts';
 import { PartBudget } from './multipart/part-budget.ts';
+import { RunningHashes } from './multipart/running-hashes.ts';
 import { countBundles } from './reports/bundles.ts';
 import { countItems } from './reports/items.ts';
 import type { Circumstances } from './reports/why.ts';
@@ -378,7 +379,9 @@ function multipartPart(
 ): Part {
   const lifeMs = config.MULTIPART_EXPIRY_SECS * 1_000;
   const budget = new PartBudget(config.MULTIPART_MAX_BYTES_PER_IP ?? 4 * config.MAX_DATA_ITEM_SIZE);
-  const finalizer = new Finalizer({ ...shared, intake, hashes, sweepMs: 2 * config.BUNDLE_POLL_MS, lifeMs });
+  const running = new RunningHashes(shared);
+  const sweepMs = 2 * config.BUNDLE_POLL_MS;
+  const finalizer = new Finalizer({ ...shared, intake, hashes, running, sweepMs, lifeMs });
   return {
     name: 'multipart',
     jobs: [finalizer],
@@ -386,6 +389,7 @@ function multipartPart(
       chunksRoutes(app, {
         ...shared,
         budget,
+        running,
         finalizer,
         maxItemBytes: config.MAX_DATA_ITEM_SIZE,
         trustedProxies: config.TRUSTED_PROXY_COUNT,

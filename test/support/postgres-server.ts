@@ -12,8 +12,11 @@ export interface PostgresServer {
 
 const installed = (): string | undefined => globSync('/usr/lib/postgresql/*/bin').sort().at(-1);
 
-/** Uses TEST_DATABASE_URL when it is set; else starts the installed PostgreSQL. */
-export async function preparePostgres(): Promise<PostgresServer> {
+/**
+ * Uses TEST_DATABASE_URL when it is set; else starts the installed PostgreSQL. Tests need no commit to outlive the
+ * machine; a measurement of commits does (`durable`).
+ */
+export async function preparePostgres({ durable = false } = {}): Promise<PostgresServer> {
   const given = process.env.TEST_DATABASE_URL;
   if (given !== undefined) return { url: given, stop: async () => {} };
 
@@ -38,7 +41,8 @@ export async function preparePostgres(): Promise<PostgresServer> {
   const data = join(folder, 'data');
   run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']);
   const port = await start((port) => {
-    const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
+    const fsync = durable ? 'on' : 'off';
+    const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync}`;
     run('pg_ctl', ['-D', data, '-w', '-l', join(folder, 'log'), '-o', options, 'start']);
   });
   return {

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { changeOne } from '../../storage/sql/change-one.ts';
-import type { SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
+import type { Row, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import {
   amountText,
   integerOrNull,
@@ -35,22 +35,29 @@ import {
 } from './accounts.ts';
 import { tellIfLow, tellShared } from './notices.ts';
 
-export const approvalColumns = {
+/** What is to be known of an approval while it is active. */
+const activeColumns = {
   id: Type.String(),
   payer: Type.String(),
   approved: Type.String(),
   amount: amountText,
   used: amountText,
-  status: Type.Enum(['active', 'used', 'revoked', 'expired']),
   created_at: Type.Integer(),
   expires_at: integerOrNull,
+};
+export const approvalColumns = {
+  ...activeColumns,
+  status: Type.Enum(['active', 'used', 'revoked', 'expired']),
   ended_at: integerOrNull,
   revoked_by: textOrNull,
 };
+const storedActive = Type.Object(activeColumns);
+export type ActiveApproval = Readonly<Static<typeof storedActive>>;
 const storedApproval = Type.Object(approvalColumns);
 export type ApprovalRow = Readonly<Static<typeof storedApproval>>;
 
 const readStored = rowReader('an approval', storedApproval);
+const readActive = rowReader('an approval', storedActive);
 
 async function readAll(tx: SqlExecutor, statement: string, ...values: SqlValue[]): Promise<ApprovalRow[]> {
   return (await tx.all(statement, ...values)).map(readStored);
@@ -294,54 +301,73 @@ export function activeBetween(tx: SqlExecutor, payer: string, approved: string):
   );
 }
 
-/** Active approvals that an account gave and, under any of its forms, received. Takes the account three times. */
-const activeOfAccount = `SELECT * FROM credits_approvals WHERE payer = ? AND status = 'active'
-       UNION ALL
-       SELECT * FROM credits_approvals WHERE approved = ? AND status = 'active'
-       UNION ALL
-       SELECT credits_approvals.* FROM credits_accounts
-       JOIN credits_approvals ON credits_approvals.approved = credits_accounts.address
-       WHERE credits_accounts.same_as = ? AND credits_approvals.status = 'active'`;
+const namesOfActive = Object.keys(activeColumns);
 
-export function activeOf(tx: SqlExecutor, account: string): Promise<ApprovalRow[]> {
-  return readAll(
-    tx,
-    `SELECT * FROM (${activeOfAccount}) AS active ${spendingOrder}`,
-    account,
-    account,
-    account,
-  );
+/** Active approvals that accounts gave and, under any of their forms, received. `asked`: which of the accounts. */
+function activeOfAccounts(places: string): string {
+  const columns = namesOfActive.join(', ');
+  const ofForms = namesOfActive.map((name) => `credits_approvals.${name}`).join(', ');
+  return `SELECT payer AS asked, ${columns} FROM credits_approvals WHERE payer IN (${places}) AND status = 'active'
+     UNION ALL
+     SELECT approved, ${columns} FROM credits_approvals WHERE approved IN (${places}) AND status = 'active'
+     UNION ALL
+     SELECT credits_accounts.same_as, ${ofForms} FROM credits_accounts
+     JOIN credits_approvals ON credits_approvals.approved = credits_accounts.address
+     WHERE credits_accounts.same_as IN (${places}) AND credits_approvals.status = 'active'`;
 }
 
-/** In one statement, so that winc on its way between them is seen exactly once. */
-export async function balanceAndApprovals(
-  executor: SqlExecutor,
-  account: string,
-): Promise<{ readonly own: bigint | undefined; readonly approvals: ApprovalRow[] }> {
-  // At least one row; without an active approval its columns of one are null.
-  const rows = await executor.all(
-    `SELECT asked.own, active.* FROM (
-       SELECT (SELECT balance FROM credits_accounts WHERE address = ?) AS own
-     ) AS asked LEFT JOIN (${activeOfAccount}) AS active ON 1 = 1 ${spendingOrder}`,
-    account,
-    account,
-    account,
-    account,
-  );
-  const own = rows[0]?.own ?? null;
+const activeOfAccount = activeOfAccounts('?');
+
+export async function activeOf(executor: SqlExecutor, account: string): Promise<ActiveApproval[]> {
+  return inSpendingOrder(await executor.all(activeOfAccount, account, account, account));
+}
+
+/**
+ * In one statement, so that winc on its way between them is seen exactly once. An account is a row like those of
+ * approvals, without an id: its balance as the amount, what it is another form of as the payer. Takes the addresses four
+ * times.
+ */
+export const accountsAndApprovals = (places: string): string =>
+  `SELECT address AS asked, NULL AS id, same_as AS payer, NULL AS approved, balance AS amount, NULL AS used, created_at,
+     NULL AS expires_at FROM credits_accounts WHERE address IN (${places})
+   UNION ALL
+   ${activeOfAccounts(places)}`;
+
+export interface AccountAndApprovals {
+  readonly own: bigint | undefined;
+  readonly sameAs: string | undefined;
+  readonly approvals: ActiveApproval[];
+}
+
+/** Of the rows of one address. */
+export function readAccountAndApprovals(rows: readonly Row[]): AccountAndApprovals {
+  const account = rows.find(({ id }) => id === null);
   return {
-    own: own === null ? undefined : readAmount(own),
-    approvals: rows.filter(({ id }) => id !== null).map(readStored),
+    own: account && readAmount(account.amount),
+    sameAs: typeof account?.payer === 'string' ? account.payer : undefined,
+    approvals: inSpendingOrder(rows.filter(({ id }) => id !== null)),
   };
+}
+
+/** As `spendingOrder` has it: to sort a few here costs less than a statement that sorts. */
+function inSpendingOrder(rows: readonly Row[]): ActiveApproval[] {
+  return rows
+    .map(readActive)
+    .sort(
+      (a, b) =>
+        (a.expires_at ?? Number.POSITIVE_INFINITY) - (b.expires_at ?? Number.POSITIVE_INFINITY) ||
+        a.created_at - b.created_at ||
+        (a.id < b.id ? -1 : 1),
+    );
 }
 
 export const remaining = (row: Pick<ApprovalRow, 'amount' | 'used'>): bigint =>
   BigInt(row.amount) - BigInt(row.used);
 
-export const hasExpired = (row: ApprovalRow, now: number): boolean =>
+export const hasExpired = (row: ActiveApproval, now: number): boolean =>
   row.expires_at !== null && row.expires_at <= now;
 
-export function renderApproval(row: Omit<ApprovalRow, 'status' | 'ended_at' | 'revoked_by'>): Approval {
+export function renderApproval(row: ActiveApproval): Approval {
   const approval = {
     approvalDataItemId: row.id,
     approvedAddress: row.approved,

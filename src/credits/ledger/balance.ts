@@ -1,57 +1,34 @@
 /** What a wallet has and may use. Reads never show an expired approval: it is ended first. */
 import type { Sql } from '../../storage/sql/sql.ts';
-import { readAmount, readText } from '../../storage/sql/typed-rows.ts';
+import { readText } from '../../storage/sql/typed-rows.ts';
 import { type Approval, type Balance, winc } from '../credits.ts';
+import type { AccountReads } from './account-reads.ts';
 import { accountOfAddress, accountsOf, lockAccount } from './accounts.ts';
 import {
-  type ApprovalRow,
+  type ActiveApproval,
   activeBetween,
   activeOf,
-  balanceAndApprovals,
   expireGivenBy,
   hasExpired,
   remaining,
   renderApproval,
 } from './approvals.ts';
 
-/** Most wallets share nothing and have one form, so that their balance is one small statement. */
-const ownBalance = `SELECT
-  (SELECT balance FROM credits_accounts WHERE address = ?) AS own,
-  (SELECT same_as FROM credits_accounts WHERE address = ?) AS same_as,
-  EXISTS (SELECT 1 FROM credits_approvals WHERE payer = ? AND status = 'active')
-    OR EXISTS (SELECT 1 FROM credits_approvals WHERE approved = ? AND status = 'active')
-    OR EXISTS (SELECT 1 FROM credits_accounts
-      JOIN credits_approvals ON credits_approvals.approved = credits_accounts.address
-      WHERE credits_accounts.same_as = ? AND credits_approvals.status = 'active') AS shares`;
-
-const nothing: readonly Approval[] = [];
-
-export async function readBalance(sql: Sql, address: string, now: number): Promise<Balance | undefined> {
-  const row = await sql.get(ownBalance, address, address, address, address, address);
-  if (typeof row?.same_as === 'string') return readBalance(sql, row.same_as, now);
-  if (row?.shares === 1) return readSharedBalance(sql, address, now);
-  if (row === undefined || row.own === null) return undefined;
-  const own = readAmount(row.own);
-  return {
-    winc: winc(own),
-    controlledWinc: winc(own),
-    effectiveBalance: winc(atLeastZero(own)),
-    givenApprovals: nothing,
-    receivedApprovals: nothing,
-  };
-}
-
-async function readSharedBalance(sql: Sql, address: string, now: number): Promise<Balance | undefined> {
-  const read = await afterExpiry(sql, () => balanceAndApprovals(sql, address), now);
+export async function readBalance(
+  sql: Sql,
+  accounts: AccountReads,
+  address: string,
+  now: number,
+): Promise<Balance | undefined> {
+  const read = await afterExpiry(sql, () => accounts.read(address), now);
+  if (read.sameAs !== undefined) return readBalance(sql, accounts, read.sameAs, now);
   const { given, received } = bySide(read.approvals, address);
   if (read.own === undefined && received.length === 0) return undefined;
   const own = read.own ?? 0n;
-  const lent = given.reduce((sum, row) => sum + remaining(row), 0n);
-  const borrowed = received.reduce((sum, row) => sum + remaining(row), 0n);
   return {
     winc: winc(own),
-    controlledWinc: winc(own + lent),
-    effectiveBalance: winc(atLeastZero(own) + borrowed),
+    controlledWinc: winc(given.reduce((sum, row) => sum + remaining(row), own)),
+    effectiveBalance: winc(received.reduce((sum, row) => sum + remaining(row), atLeastZero(own))),
     givenApprovals: given.map(renderApproval),
     receivedApprovals: received.map(renderApproval),
   };
@@ -95,7 +72,7 @@ export async function expireApprovals(sql: Sql, now: number, limit: number): Pro
 }
 
 /** What is read once every approval in it that has expired is ended. */
-async function afterExpiry<T extends { readonly approvals: readonly ApprovalRow[] }>(
+async function afterExpiry<T extends { readonly approvals: readonly ActiveApproval[] }>(
   sql: Sql,
   read: () => Promise<T>,
   now: number,
@@ -117,7 +94,7 @@ async function expirePayers(sql: Sql, payers: Iterable<string>, now: number): Pr
   }
 }
 
-function bySide(rows: readonly ApprovalRow[], account: string) {
+function bySide(rows: readonly ActiveApproval[], account: string) {
   return {
     given: rows.filter((row) => row.payer === account),
     received: rows.filter((row) => row.payer !== account),

@@ -4,13 +4,14 @@
  */
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { type CreditChanges, type Credits, type SpendRequest, winc } from '../credits.ts';
+import { AccountReads } from './account-reads.ts';
 import { readHolds, sinceDays, spendingByDay } from './account-use.ts';
 import { accountOfAddress, namesOf, readNotice, setNotice } from './accounts.ts';
 import { approve, revoke } from './approvals.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
 import { hasPaid, readEntries, readPayments } from './history.ts';
-import { previewSpending } from './payers.ts';
+import { previewSpending, spendingQueue } from './payers.ts';
 import { refund } from './refund.ts';
 import { selfCheck } from './self-check.ts';
 import { createSold } from './sold.ts';
@@ -42,15 +43,16 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
     revoke: (request) => revoke(tx, request, now()),
   });
   const uniting = new Uniting(sql, now);
-  const alone = <T>(change: (changes: CreditChanges) => Promise<T>): Promise<T> =>
-    sql.transaction((tx) => change(within(tx)));
+  const accounts = new AccountReads(sql);
+  const alone = <T>(change: (changes: CreditChanges) => Promise<T>, queue?: string): Promise<T> =>
+    sql.transaction((tx) => change(within(tx)), queue);
   return {
     within,
     credit: (request) => alone((changes) => changes.credit(request)),
     clawback: (request) => alone((changes) => changes.clawback(request)),
-    reserve: (request) => alone((changes) => changes.reserve(request)),
+    reserve: (request) => alone((changes) => changes.reserve(request), spendingQueue(request)),
     settle: (reason, id, amount) => alone((changes) => changes.settle(reason, id, amount)),
-    spend: (request) => alone((changes) => changes.spend(request)),
+    spend: (request) => alone((changes) => changes.spend(request), spendingQueue(request)),
     refund: (reason, id) => alone((changes) => changes.refund(reason, id)),
     assign: (reason, from, to, amount) => alone((changes) => changes.assign(reason, from, to, amount)),
     approve: (request) => alone((changes) => changes.approve(request)),
@@ -62,7 +64,7 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
 
     async balance(address) {
       await uniting.uniteAddress(address);
-      return readBalance(sql, address, now());
+      return readBalance(sql, accounts, address, now());
     },
     preview: (request: SpendRequest) => previewSpending(sql, request, now()),
     async spending(reason, id) {

@@ -18,6 +18,14 @@ export async function byAccounts(executor: SqlExecutor, request: SpendRequest): 
   return { ...request, signer: accountOf(signer), paidBy: paidBy.map(accountOf) };
 }
 
+/** Of transactions that lock the signer's row and no other account's, for `Sql.transaction`. */
+export function spendingQueue({
+  signer,
+  paidBy = [],
+}: Pick<SpendRequest, 'signer' | 'paidBy'>): string | undefined {
+  return paidBy.length === 0 ? `credits ${signer}` : undefined;
+}
+
 /** The payers in the order they are asked, each once. */
 export function payersOf({ paidBy = [] }: SpendRequest): string[] {
   const payers = [...new Set(paidBy)];

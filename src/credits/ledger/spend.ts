@@ -54,8 +54,8 @@ export async function take(
   const spending = { id, reason, state, signer, amount: amount.toString(), split };
   const { row, began } = await beginSpending(tx, spending, request.networkWinc, now);
   if (!began) return repeated(tx, row, request);
-  await takeShares(tx, shares, locked, now);
-  await appendShares(tx, row, shares, now);
+  // The one does not wait for the other.
+  await Promise.all([takeShares(tx, shares, locked, now), appendShares(tx, row, shares, now)]);
   await tellSpent(tx, row, shares, locked, now);
   await tellIfSignerIsLow(tx, signer, shares, locked, usualNotice, now);
   if (request.adjustments !== undefined) {

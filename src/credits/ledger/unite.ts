@@ -45,10 +45,13 @@ export class Uniting {
 
   async unite(forms: Forms): Promise<void> {
     const { account, others } = forms;
-    if ((this.#done.get(account) ?? 0) >= others.length) return;
-    const state = await stateOf(this.#sql, forms);
-    if (state === 'unknown') return;
-    if (state === 'apart') await this.#sql.transaction((tx) => unite(tx, forms, this.#now()));
+    const done = this.#done.get(account);
+    if (done !== undefined && done >= others.length) return;
+    if (others.length > 0) {
+      const state = await stateOf(this.#sql, forms);
+      if (state === 'unknown') return;
+      if (state === 'apart') await this.#sql.transaction((tx) => unite(tx, forms, this.#now()));
+    }
     this.#done.set(account, others.length);
   }
 

@@ -5,8 +5,9 @@
 import { Type } from 'typebox';
 import type { Balance, Credits } from '../../credits/credits.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
+import { JsonAnswers } from '../../kernel/http/json-answers.ts';
 import { readableAddress } from '../../wallets/address.ts';
-import { neverCache, sendJsonText } from '../answers.ts';
+import { neverCache } from '../answers.ts';
 import type { Authenticator } from '../auth/request-wallet.ts';
 import { invalidAddress, invalidSignature, missingAddress, userNotFound } from '../errors.ts';
 import { balance as balanceSchema, errorText, signatureHeaders } from '../schemas.ts';
@@ -20,6 +21,7 @@ const byAddress = Type.Object({ address: Type.Optional(Type.String()) });
 const responses = { 200: balanceSchema, 400: errorText, 404: errorText, 503: errorText };
 
 export function balanceRoutes(app: App, deps: BalanceDeps): void {
+  const answer = balanceAnswers(deps.credits);
   app.get(
     '/balance',
     {
@@ -33,9 +35,9 @@ export function balanceRoutes(app: App, deps: BalanceDeps): void {
     async (request, reply) => {
       const wallet = namesNoWallet(request) ? undefined : await deps.auth.walletOf(request, reply);
       if (wallet === 'invalid') throw invalidSignature();
-      if (wallet !== undefined) return answerBalance(deps.credits, wallet.address, reply);
+      if (wallet !== undefined) return answer(wallet.address, reply);
       if (request.query.address === undefined) throw invalidSignature();
-      return answerBalance(deps.credits, readAddress(request.query.address), reply);
+      return answer(readAddress(request.query.address), reply);
     },
   );
   accountBalanceRoutes(app, deps);
@@ -46,6 +48,7 @@ const namesNoWallet = ({ headers }: Request): boolean =>
 
 /** Also answered without the `/v1` prefix. */
 export function accountBalanceRoutes(app: App, { credits }: Pick<BalanceDeps, 'credits'>): void {
+  const answer = balanceAnswers(credits);
   for (const path of ['/account/balance', '/account/balance/:token']) {
     app.get(
       path,
@@ -55,7 +58,7 @@ export function accountBalanceRoutes(app: App, { credits }: Pick<BalanceDeps, 'c
       async (request, reply) => {
         const { address } = request.query;
         if (address === undefined || address === '') throw missingAddress();
-        await answerBalance(credits, readAddress(address), reply);
+        await answer(readAddress(address), reply);
       },
     );
   }
@@ -67,10 +70,13 @@ function readAddress(text: string): string {
   return address;
 }
 
-async function answerBalance(credits: Credits, address: string, reply: Reply): Promise<void> {
-  const found = await credits.balance(address);
-  if (found === undefined) throw userNotFound();
-  sendJsonText(reply, renderBalance(found), neverCache);
+function balanceAnswers(credits: Credits): (address: string, reply: Reply) => Promise<void> {
+  const answers = new JsonAnswers(['cache-control', neverCache]);
+  return async (address, reply) => {
+    const found = await credits.balance(address);
+    if (found === undefined) throw userNotFound();
+    answers.send(reply, renderBalance(found));
+  };
 }
 
 /**

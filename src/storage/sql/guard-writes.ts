@@ -23,9 +23,9 @@ export function guardWrites(sql: Sql, trouble: () => string | undefined): Sql {
       assertWritable();
       return sql.run(statement, ...values);
     },
-    async transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+    async transaction<T>(work: (tx: SqlExecutor) => Promise<T>, queue?: string): Promise<T> {
       assertWritable();
-      return sql.transaction(work);
+      return sql.transaction(work, queue);
     },
     stream: <T>(statement: string, ...values: SqlValue[]) => sql.stream<T>(statement, ...values),
     visible: () => sql.visible(),

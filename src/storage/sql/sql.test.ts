@@ -166,6 +166,34 @@ forEachEngine((engine, open) => {
     assert.deepEqual(await sql.get('SELECT value FROM counters'), { value: 200 });
   });
 
+  it('runs the transactions of one queue one after the other, and undoes only those that throw', async () => {
+    const sql = await open(migrations);
+    await sql.run(insert, 'counter', '0', Buffer.alloc(0), 0);
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, number) =>
+        sql.transaction(async (tx) => {
+          const row = await tx.get<{ count: number }>(
+            `SELECT count FROM things WHERE name = 'counter' ${tx.forUpdate}`,
+          );
+          await tx.run(`UPDATE things SET count = ? WHERE name = 'counter'`, (row?.count ?? 0) + 1);
+          if (number % 10 === 3) throw new Error(`number ${number} is refused`);
+          // A statement that fails is another way to fail.
+          if (number % 10 === 7) await tx.run(insert, 'counter', '0', Buffer.alloc(0), 0);
+          return number;
+        }, 'counter'),
+      ),
+    );
+    for (const [number, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') assert.equal(outcome.value, number);
+      else if (number % 10 === 3)
+        assert.match(String(outcome.reason), new RegExp(`number ${number} is refused`));
+      else assert.ok(number % 10 === 7 && outcome.reason instanceof UniqueViolation);
+    }
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 40);
+    const left = await sql.get<{ count: number }>(`SELECT count FROM things WHERE name = 'counter'`);
+    assert.equal(left?.count, 40);
+  });
+
   it('refuses a statement that comes after its transaction', async () => {
     const sql = await open(migrations);
     let leaked: SqlExecutor | undefined;
@@ -200,11 +228,15 @@ forEachEngine((engine, open) => {
   it('answers waiting transactions before it closes, and none after', async () => {
     const sql = await open(migrations, 'same');
     const waiting = sql.run(insert, 'last', null, null, null);
+    const queued = ['one', 'three', 'two'].map((name) =>
+      sql.transaction((tx) => tx.run(insert, name, null, null, null), 'queue'),
+    );
     await sql.close();
     assert.equal(await waiting, 1);
+    assert.deepEqual(await Promise.all(queued), [1, 1, 1]);
     await assert.rejects(sql.run(insert, 'late', null, null, null), { name: 'DatabaseUnavailable' });
     await assert.rejects(names(sql), { name: 'DatabaseUnavailable' });
-    assert.deepEqual(await names(await open(migrations, 'same')), ['last']);
+    assert.deepEqual(await names(await open(migrations, 'same')), ['last', 'one', 'three', 'two']);
     assert.equal(sql.engine, engine);
   });
 });

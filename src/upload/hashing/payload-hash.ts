@@ -27,7 +27,7 @@ export class PayloadHashes {
   /** `size` is what is known of the payload's length. */
   begin(size: number | undefined): PayloadHash {
     const thread = size !== undefined && size >= threadedBytes ? this.#take() : undefined;
-    if (thread === undefined) return hashHere();
+    if (thread === undefined) return hashHere(new DeepHashBlob());
     return {
       update: (bytes) => thread.update(bytes),
       digest: () => thread.digest(),
@@ -59,8 +59,8 @@ export class PayloadHashes {
   }
 }
 
-function hashHere(): PayloadHash {
-  const hash = new DeepHashBlob();
+/** Goes on with what is hashed already. */
+export function hashHere(hash: DeepHashBlob): PayloadHash {
   return {
     update(bytes) {
       hash.update(bytes);

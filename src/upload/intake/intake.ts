@@ -102,7 +102,8 @@ export class Intake {
         await sink.abort();
         return await this.repeat(read);
       }
-      const end = await verified(parser, hash);
+      const end = readWhole(parser);
+      await verify(end.header, hash);
       const size = end.header.length + end.payloadBytes;
       if (!sink.isInline) await this.checkFunds(request, read, size);
       return await this.accept(request, read, size, await this.commit(sink));
@@ -288,12 +289,16 @@ export class Intake {
   }
 }
 
-/** The end of an item that was read whole and is signed by its owner; throws the answer otherwise. */
-export async function verified(parser: ItemParser, hash: PayloadHash): Promise<ItemEnd> {
+/** The end of an item that was read whole; throws the answer otherwise. */
+export function readWhole(parser: ItemParser): ItemEnd {
   const end = parser.finish();
   if (typeof end === 'string') throw uploadErrors.unreadableItem(itemProblems[end]);
-  if (!verifyStreamed({ ...end, dataHash: await hash.digest() })) throw uploadErrors.invalidItem();
   return end;
+}
+
+/** Throws the answer for an item that is not signed by its owner. */
+export async function verify(header: ItemHeader, hash: PayloadHash): Promise<void> {
+  if (!verifyStreamed({ header, dataHash: await hash.digest() })) throw uploadErrors.invalidItem();
 }
 
 const defaultContentType = 'application/octet-stream';

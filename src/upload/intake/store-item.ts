@@ -12,6 +12,7 @@ import {
   type Winc,
   winc,
 } from '../../credits/credits.ts';
+import { spendingQueue } from '../../credits/ledger/payers.ts';
 import { PurchaseOver } from '../../payments/x402/errors.ts';
 import { returnPurchase, spendPurchase } from '../../payments/x402/purchases.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
@@ -47,6 +48,9 @@ export function storeItem(
   guard?: (tx: SqlExecutor) => Promise<void>,
 ): Promise<Stored | undefined> {
   const charged = payment.kind === 'credits' ? payment.spend.amount : winc(0n);
+  // Only what locks nothing but its signer's account.
+  const isPlain = order === undefined && guard === undefined && item.segments.length === 0;
+  const queue = isPlain && payment.kind === 'credits' ? spendingQueue(payment.spend) : undefined;
   return deps.sql.transaction(async (tx) => {
     await guard?.(tx);
     const row = { ...item, winc: charged };
@@ -63,7 +67,7 @@ export function storeItem(
     const answer = { ...item.answer, ...carried };
     if (carried !== undefined) await setAnswer(tx, item.id, answer);
     return { winc: charged, answer };
-  });
+  }, queue);
 }
 
 async function pay(tx: SqlExecutor, deps: StoreDeps, item: NewItem, payment: Payment): Promise<Price> {

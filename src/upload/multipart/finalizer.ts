@@ -1,9 +1,10 @@
 /**
- * Makes an item of the parts of a session: read once in order, verified, paid and stored like any other. The parts
- * stay where they are and become the item's bytes; nothing is written again. What was being finalized when the
- * process died is taken up again.
+ * Makes an item of the parts of a session: verified by what was hashed while they came in, paid and stored like any
+ * other; what was not hashed then is read now. The parts stay where they are and become the item's bytes: nothing is
+ * written again. What was being finalized when the process died is taken up again.
  */
 import { Type } from 'typebox';
+import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
 import { itemProblems } from '../../formats/ans104/item-problem.ts';
 import { createJob, type Job } from '../../kernel/background/job.ts';
@@ -13,8 +14,8 @@ import { HttpError } from '../../kernel/errors.ts';
 import { returnAbandoned } from '../../payments/x402/purchases.ts';
 import { jsonReader } from '../../storage/sql/typed-rows.ts';
 import { ApprovalRefused, RevokeRefused, translateError, uploadErrors } from '../errors.ts';
-import type { PayloadHash } from '../hashing/payload-hash.ts';
-import { type Accepted, type Admitted, type Intake, type IntakeDeps, verified } from '../intake/intake.ts';
+import { hashHere, type PayloadHash } from '../hashing/payload-hash.ts';
+import { type Accepted, type Admitted, type Intake, type IntakeDeps, verify } from '../intake/intake.ts';
 import type { StoredPayload } from '../intake/payload-sink.ts';
 import type { Payers } from '../intake/payment.ts';
 import { deleteUnused } from '../items/blob-uses.ts';
@@ -31,6 +32,7 @@ import {
   renewClaim,
   unclaimedAt,
 } from './claims.ts';
+import type { Hashed, RunningHashes } from './running-hashes.ts';
 import {
   asSegment,
   closeSession,
@@ -52,6 +54,7 @@ const readPaidBy = jsonReader('who pays for an upload in parts', Type.Array(Type
 
 interface FinalizerDeps extends Pick<IntakeDeps, 'sql' | 'credits' | 'blobs' | 'hashes' | 'log' | 'now'> {
   readonly intake: Intake;
+  readonly running: RunningHashes;
   /** How often what is unfinished is taken up again. */
   readonly sweepMs: number;
   /** How long a payment may wait for the upload that it was made for. */
@@ -95,6 +98,7 @@ export class Finalizer {
   async stop(): Promise<void> {
     await this.#sweeping.stop();
     await Promise.allSettled(this.#working.values());
+    await this.#deps.running.stop();
     await this.#deleting.stop();
   }
 
@@ -171,6 +175,7 @@ export class Finalizer {
       const session = await findSession(sql, id);
       const accepted = await this.#accept(claim, session, await partsOf(sql, id));
       await closeSession(sql, credits, claim, { state: 'FINALIZED', itemId: accepted.receipt.id }, now());
+      this.#deps.running.forget(id);
       return accepted;
     } catch (error) {
       if (error instanceof LostClaim) {
@@ -190,13 +195,13 @@ export class Finalizer {
   async #accept(claim: Claim, session: SessionRow, parts: readonly PartRow[]): Promise<Accepted> {
     const { intake } = this.#deps;
     const size = checkWhole(parts);
-    const hash = this.#deps.hashes.begin(size);
+    const hashed = await this.#deps.running.of(session.id, parts);
+    const hash = hashed === undefined ? this.#deps.hashes.begin(size) : hashHere(hashed.hash.copy());
     let admitted: Admitted | StoredItem;
     try {
-      const parser = new ItemParser({ hash: false });
-      admitted = await this.#read(session, parts, size, parser, hash);
+      admitted = await this.#read(session, parts, size, hashed, hash);
       if ('receivedAt' in admitted) return await intake.repeat(admitted);
-      await verified(parser, hash);
+      await verify(admitted.header, hash);
     } finally {
       hash.release();
     }
@@ -209,23 +214,29 @@ export class Finalizer {
     session: SessionRow,
     parts: readonly PartRow[],
     size: number,
-    parser: ItemParser,
+    hashed: Hashed | undefined,
     hash: PayloadHash,
   ): Promise<Admitted | StoredItem> {
-    const { blobs, intake } = this.#deps;
-    let admitted: Admitted | undefined;
-    for await (const piece of readItemBytes(blobs, none, parts.map(asSegment), 0, size)) {
+    const parser = new ItemParser({ hash: false });
+    if (hashed !== undefined) parser.push(hashed.header.bytes);
+    let admitted: Admitted | StoredItem | undefined;
+    const from = hashed?.end ?? 0;
+    if (parser.header !== undefined) admitted = await this.#admit(parser.header, session);
+    for await (const piece of readItemBytes(this.#deps.blobs, none, parts.map(asSegment), from, size)) {
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.incompleteUpload(itemProblems[payload]);
-      if (admitted === undefined && parser.header !== undefined) {
-        const stored = await findKept(this.#deps.sql, parser.header.id);
-        if (stored !== undefined) return stored;
-        admitted = intake.admit(parser.header, session.token);
-      }
+      if (admitted === undefined && parser.header !== undefined)
+        admitted = await this.#admit(parser.header, session);
+      if (admitted !== undefined && 'receivedAt' in admitted) return admitted;
       await hash.update(payload);
     }
     if (admitted === undefined) throw uploadErrors.incompleteUpload(itemProblems.truncated);
     return admitted;
+  }
+
+  /** The item where it is stored already. */
+  async #admit(header: ItemHeader, { token }: SessionRow): Promise<Admitted | StoredItem> {
+    return (await findKept(this.#deps.sql, header.id)) ?? this.#deps.intake.admit(header, token);
   }
 
   /** Remembers why, where trying again cannot help; else the session is taken up again. */

@@ -101,6 +101,20 @@ describe('an upload in parts', () => {
     assert.deepEqual(unused, [], 'the part that was sent twice is there once');
   });
 
+  test('is read from the store where a part came before its turn, and else not at all', async (t) => {
+    const opened = t.mock.method(upload.blobs, 'open');
+    const inOrder = await create();
+    await putAll(inOrder, await makeItem('in order'));
+    assert.equal((await finalize(inOrder)).status, 200);
+    assert.equal(opened.mock.callCount(), 0);
+    const outOfOrder = await create();
+    await putAll(outOfOrder, await makeItem('out of order'), [chunkSize, 2 * chunkSize, 0]);
+    assert.equal((await finalize(outOfOrder)).status, 200);
+    const digests = opened.mock.calls.map(({ arguments: [digest] }) => digest);
+    assert.equal(digests.length, 2);
+    assert.equal(new Set(digests).size, 2);
+  });
+
   test('is found again by the name that the client gave it', async () => {
     const path = `/v1/chunks/solana/-1/-1?chunkSize=${chunkSize}`;
     const first = await upload.get(path, { 'idempotency-key': 'my-upload' });

@@ -8,6 +8,7 @@ import { translateError, uploadErrors } from '../errors.ts';
 import type { IntakeDeps } from '../intake/intake.ts';
 import { deleteFreed, forgetNotes, freeBlobs, noteBlobs, useNoted } from '../items/blob-uses.ts';
 import type { PartBudget } from './part-budget.ts';
+import type { RunningHashes } from './running-hashes.ts';
 import { asSegment, findSession, multipartLimits, type PartRow, type SessionRow } from './sessions.ts';
 
 export interface PutPart {
@@ -20,6 +21,7 @@ export interface PutPart {
 export interface PutPartDeps
   extends Pick<IntakeDeps, 'sql' | 'blobs' | 'disk' | 'maxItemBytes' | 'log' | 'now'> {
   readonly budget: PartBudget;
+  readonly running: RunningHashes;
 }
 
 export async function putPart(deps: PutPartDeps, part: PutPart): Promise<void> {
@@ -50,8 +52,9 @@ async function receive(
   stated: number,
   writing: (bytes: number) => void,
 ): Promise<void> {
-  const { sql, blobs, now } = deps;
+  const { sql, blobs, running, now } = deps;
   const writer = await blobs.writer(stated);
+  const hash = running.follow(session, start);
   let written: PartRow;
   try {
     let size = 0;
@@ -59,7 +62,9 @@ async function receive(
       size += piece.length;
       if (size > stated) throw uploadErrors.invalidChunk('It is longer than Content-Length said');
       writing(piece.length);
-      await writer.write(piece);
+      const written = writer.write(piece);
+      hash?.update(piece);
+      await written;
     }
     if (size !== stated) throw uploadErrors.cutShort();
     const { digest } = await writer.commit((name) =>
@@ -79,6 +84,7 @@ async function receive(
     await forgetNotes(sql, blobs, [asSegment(written)], now()).catch(later);
     throw error;
   }
+  running.arrived(session, written, hash);
   if (replaced !== undefined) await deleteFreed(sql, blobs, [asSegment(replaced)], now()).catch(later);
 }
 

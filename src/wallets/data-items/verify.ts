@@ -18,7 +18,10 @@ export function verifyParsed(item: DataItem, options: ItemReadOptions = {}): boo
 }
 
 /** Verifies an item that was streamed through an `ItemParser`. */
-export function verifyStreamed(end: ItemEnd, options: ItemReadOptions = {}): boolean {
+export function verifyStreamed(
+  end: Pick<ItemEnd, 'header' | 'dataHash'>,
+  options: ItemReadOptions = {},
+): boolean {
   return verifyHashed(end.header, end.dataHash, options);
 }
 

@@ -118,6 +118,38 @@ describe('the disk store', () => {
     await failing.close();
   });
 
+  it('shows nothing of a blob of which a sync on the way failed, though the last one did not', async () => {
+    let syncs = 0;
+    const failing = await DiskBlobStore.open({
+      folder,
+      files: {
+        ...files,
+        fdatasync: Object.assign(
+          async (descriptor: number) => {
+            syncs += 1;
+            if (syncs > 1) return files.fdatasync(descriptor);
+            throw Object.assign(new Error('EIO: i/o error, fdatasync'), {
+              code: 'EIO',
+              syscall: 'fdatasync',
+            });
+          },
+          { __promisify__: files.fdatasync },
+        ),
+      },
+    });
+    const block = seededBytes(2 ** 20, 6);
+    const many = async function* (count: number) {
+      for (let sent = 0; sent < count; sent += 1) yield block;
+    };
+    await assert.rejects(failing.put(many(40)), BlobStoreUnavailable);
+    assert.equal(syncs, 1);
+    assert.deepEqual(temporaries(), []);
+    const { size } = await failing.put(many(70));
+    assert.equal(size, 70 * block.length);
+    assert.equal(syncs, 4, 'two on the way, and the last');
+    await failing.close();
+  });
+
   it('survives a disk that is really full', async (t) => {
     const small = mountSmallDisk();
     if (small === undefined) return t.skip('needs root to mount a small disk');

@@ -12,6 +12,8 @@ import { type Files, unavailable } from './files.ts';
 import { temporaryName } from './temporaries.ts';
 
 const blockSize = 256 * 1024;
+/** After so many bytes a sync begins: the disk works while more comes in, and little is left to wait for at the end. */
+const syncBytes = 32 * 1024 * 1024;
 
 export interface WriterTarget {
   readonly files: Files;
@@ -39,6 +41,9 @@ export class DiskBlobWriter implements BlobWriter {
   #filled = 0;
   #size = 0;
   #file: OpenFile | undefined;
+  #unsynced = 0;
+  /** Under way, or failed. */
+  #syncing: Promise<void> | undefined;
   readonly #steps = new WriterSteps(() => this.#discard(), unavailable);
 
   constructor(target: WriterTarget, maxSize = Number.POSITIVE_INFINITY) {
@@ -111,6 +116,16 @@ export class DiskBlobWriter implements BlobWriter {
       done += count;
       file.position += count;
     }
+    this.#unsynced += bytes.byteLength;
+    if (this.#target.durable && this.#unsynced >= syncBytes) await this.#beginSync(file);
+  }
+
+  /** Waits for the one before: what the disk cannot keep up with is held back. */
+  async #beginSync(file: OpenFile): Promise<void> {
+    await this.#syncing;
+    this.#unsynced = 0;
+    this.#syncing = this.#target.files.fdatasync(file.descriptor);
+    this.#syncing.catch(() => {}); // it is awaited by the next one, or at the end
   }
 
   async #opened(): Promise<OpenFile> {
@@ -131,6 +146,8 @@ export class DiskBlobWriter implements BlobWriter {
     ready.catch(() => {}); // it is awaited below, unless the disk fails first
     await this.#flush();
     const file = await this.#opened();
+    // A failure is told once, to the sync that meets it first.
+    await this.#syncing;
     if (durable) await files.fdatasync(file.descriptor);
     await ready;
     await this.#target.publish(file.path, digest, file.descriptor);
@@ -145,6 +162,7 @@ export class DiskBlobWriter implements BlobWriter {
     this.#filled = 0;
     if (file === undefined) return;
     const { files } = this.#target;
+    await this.#syncing?.catch(() => {});
     await files.unlink(file.path).catch(() => {});
     await files.close(file.descriptor).catch(() => {});
   }

@@ -56,8 +56,10 @@ export function createPool(
   accept: (checked: Checked) => void,
 ): Pool {
   const { schema, poolSize, answerTimeoutMs, log } = options;
-  const config: PoolConfig & { onConnect: (client: PoolClient) => Promise<void> } = {
+  const config: PoolConfig & { pipeline: true; onConnect: (client: PoolClient) => Promise<void> } = {
     connectionString: url,
+    // Statements that wait for nothing go out together.
+    pipeline: true,
     application_name: `turnpike ${schema}`,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,

@@ -7,6 +7,7 @@ import { DatabaseUnavailable, OutcomeUnknown, type Sql, type SqlExecutor, type S
 import { isPooled, parseTimeline, timelineColumn, timelineOf } from './connection.ts';
 import { isRetryable, translated } from './errors.ts';
 import type { Primary } from './primary.ts';
+import { SharedCommits } from './shared-commits.ts';
 import { Standby, type Standbys } from './standbys.ts';
 import type { Statements } from './statements.ts';
 
@@ -33,6 +34,7 @@ export class PostgresDatabase implements Sql {
   readonly engine = 'postgres';
   readonly forUpdate = 'FOR UPDATE';
   readonly #parts: PostgresParts;
+  readonly #sharedCommits = new SharedCommits((work) => this.#transaction(work));
   #closing: Promise<void> | undefined;
 
   constructor(parts: PostgresParts) {
@@ -52,12 +54,20 @@ export class PostgresDatabase implements Sql {
     return this.#alone(async (client) => (await this.#query(client, text, values)).rowCount ?? 0);
   }
 
-  transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+  transaction<T>(work: (tx: SqlExecutor) => Promise<T>, queue?: string): Promise<T> {
+    if (this.#closing !== undefined) return Promise.reject(new DatabaseUnavailable('the database is closed'));
     this.#writes();
+    return queue === undefined ? this.#transaction(work) : this.#sharedCommits.run(queue, work);
+  }
+
+  /** One that was accepted, also when the database was closed since. */
+  #transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+    const { primary } = this.#parts;
     return retried(async () => {
       const attempt: Attempt<T> = { lost: undefined };
       try {
-        return await this.#connected((client) => this.#inTransaction(client, work, attempt));
+        const run = (client: PoolClient) => this.#inTransaction(client, work, attempt);
+        return await this.#connected(run, () => primary.connect());
       } catch (error) {
         if (attempt.lost === undefined) throw error;
         await this.#outcomeOf(attempt.lost, error);
@@ -97,7 +107,10 @@ export class PostgresDatabase implements Sql {
 
   close(): Promise<void> {
     const { primary, standbys } = this.#parts;
-    this.#closing ??= Promise.all([primary.end(), standbys?.close()]).then(() => undefined);
+    this.#closing ??= this.#sharedCommits
+      .drained()
+      .then(() => Promise.all([primary.end(), standbys?.close()]))
+      .then(() => undefined);
     return this.#closing;
   }
 
@@ -105,7 +118,7 @@ export class PostgresDatabase implements Sql {
   async #read<T>(text: string, step: (client: Queryable) => Promise<T>): Promise<T> {
     const scope = this.#parts.standbys && currentReadScope();
     if (scope === undefined) return this.#alone(step);
-    const standby = /^\s*SELECT\b/i.test(text) ? this.#standbyFor(scope) : undefined;
+    const standby = isRead(text) ? this.#standbyFor(scope) : undefined;
     if (standby !== undefined && this.#closing === undefined) {
       try {
         return await standby.use(step);
@@ -136,8 +149,8 @@ export class PostgresDatabase implements Sql {
     return retried(() => this.#connected(step));
   }
 
-  async #connected<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#client();
+  async #connected<T>(use: (client: PoolClient) => Promise<T>, connect = () => this.#client()): Promise<T> {
+    const client = await connect();
     let lost = false;
     try {
       return await use(client);
@@ -189,13 +202,20 @@ export class PostgresDatabase implements Sql {
     work: (tx: SqlExecutor) => Promise<T>,
     attempt: Attempt<T>,
   ): Promise<T> {
-    const [begun] = await this.#begin(client, 'BEGIN', 'SELECT CAST(pg_current_xact_id() AS text) AS xid');
-    const xid = String(begun?.xid);
-    const tx = new PostgresTransaction((text, values) => this.#query(client, text, values));
+    const begun = this.#begin(client, 'BEGIN', 'SELECT CAST(pg_current_xact_id() AS text) AS xid');
+    begun.catch(() => {}); // it is awaited below, unless the work fails first
+    const tx = new PostgresTransaction(async (text, values) => {
+      // A read goes out behind BEGIN without waiting for it. A write does not: should BEGIN fail, it would stand alone.
+      if (!isRead(text)) await begun;
+      const [, result] = await Promise.all([begun, this.#query(client, text, values)]);
+      return result;
+    });
     let value: T;
+    let xid: string;
     try {
       value = await work(tx);
       if (tx.failure !== undefined) throw tx.failure;
+      xid = String((await begun)[0]?.xid);
     } catch (error) {
       tx.end();
       // A connection that is lost or does not answer is closed instead; that undoes the work as well.
@@ -273,6 +293,8 @@ interface TransactionStatus {
   readonly status: string | null;
   readonly timeline: number | undefined;
 }
+
+const isRead = (statement: string): boolean => /^\s*SELECT\b/i.test(statement);
 
 /** Without values, and as it stands. */
 async function plain<T>(client: Queryable, text: string): Promise<QueryResult & { rows: T[] }> {
