@@ -152,7 +152,8 @@ export class ReadyAnswers {
     reply.hijack();
     if (charged !== undefined) more.push(...Object.entries(charged).flat());
     head.write(reply.raw, more);
-    endNow(reply.raw, body);
+    if (body === undefined) reply.raw.end();
+    else endNow(reply.raw, body);
     return reply;
   }
 
