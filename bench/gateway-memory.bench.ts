@@ -19,6 +19,7 @@ import { SqlGatewayIndex } from '../src/gateway/chain-index/sql-index.ts';
 import { digest, entry, header, rawTags } from '../src/gateway/chain-index/testing.ts';
 import { openContentCache } from '../src/gateway/content/part.ts';
 import { gatewayMigrations } from '../src/gateway/migrations.ts';
+import { servingFlags } from '../src/kernel/workers/node-flags.ts';
 import type { BlobCache } from '../src/storage/blobs/cache/cache.ts';
 import { openDatabase } from '../src/storage/sql/open.ts';
 import { ed25519Signer, signItem } from '../src/wallets/data-items/signer.ts';
@@ -177,6 +178,7 @@ async function run(): Promise<Measurement[]> {
     await fill(folder);
     const child = fork(join(import.meta.dirname, 'gateway-memory.server.ts'), [folder], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      execArgv: [...servingFlags],
     });
     try {
       const [report] = (await once(child, 'message')) as [ServerReport];

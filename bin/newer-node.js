@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path';
 const isWindows = process.platform === 'win32';
 /** What a person, a shell or a service manager ends or reloads a program with. */
 const passedOn = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'];
+/** As for workers, src/kernel/workers/node-flags.ts. */
+const flags = ['--max-semi-space-size=16'];
 /** Tells the newer process that the one before it passes signals on and must not be outlived. */
 const launchedVariable = 'TURNPIKE_LAUNCHED';
 
@@ -15,7 +17,7 @@ export function becomeNewer(major, program) {
   const node = newerNode();
   if (node === undefined) return tellWhatToDo(major);
   const hasChannel = process.send !== undefined;
-  const child = spawn(node, [...process.execArgv, program, ...process.argv.slice(2)], {
+  const child = spawn(node, [...flags, ...process.execArgv, program, ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     serialization: 'json',
     env: { ...process.env, [launchedVariable]: '1' },

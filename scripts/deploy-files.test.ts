@@ -67,7 +67,13 @@ describe('the settings in deploy/', () => {
   });
 
   it('and the variables of units, containers and pods exist', () => {
-    const own = new Set(['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD_FILE', 'XDG_CACHE_HOME']);
+    const own = new Set([
+      'POSTGRES_USER',
+      'POSTGRES_DB',
+      'POSTGRES_PASSWORD_FILE',
+      'XDG_CACHE_HOME',
+      'NODE_OPTIONS',
+    ]);
     const files = globSync('{systemd,container,kubernetes}/*.{service,conf,yaml}', {
       cwd: join(root, 'deploy'),
     });

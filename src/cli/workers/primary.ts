@@ -15,6 +15,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { Channel } from '../../kernel/workers/channel.ts';
 import { hear, heard } from '../../kernel/workers/fellows.ts';
+import { servingFlags } from '../../kernel/workers/node-flags.ts';
 import type { NetworkFacts } from '../stack/local-network.ts';
 import type { Address } from '../stack.ts';
 import { isReady, type ToWorker, toAll, toOthers } from './messages.ts';
@@ -75,7 +76,7 @@ export class Workers implements Surface {
   async start(): Promise<void> {
     const { count } = this.#options;
     // What a question or an answer may hold, such as NaN and bigint, JSON has not.
-    cluster.setupPrimary({ serialization: 'advanced' });
+    cluster.setupPrimary({ serialization: 'advanced', execArgv: [...servingFlags, ...process.execArgv] });
     await this.#findPorts();
     await this.#launch(0);
     await Promise.all(Array.from({ length: count - 1 }, (_, index) => this.#launch(index + 1)));

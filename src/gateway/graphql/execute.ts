@@ -1,5 +1,5 @@
 /** Operations of GraphQL requests, answered as JSON text in the standard's shape. */
-import { type ExecutionArgs, GraphQLError, type GraphQLSchema } from 'graphql';
+import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
 import { ForkUnavailable } from '../../fork/upstream.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { CompletenessReader } from '../chain-index/completeness.ts';
@@ -33,7 +33,7 @@ export interface PreparedQuery {
   /** In bytes, as the meter counts them. */
   readonly cost: number;
   /** `isGone` says that the client has left, which ends the work. `ownOnly`: nothing of the fork is answered. */
-  answer(isGone?: () => boolean, ownOnly?: boolean): Promise<GraphqlAnswer>;
+  answer(isGone?: () => boolean, ownOnly?: boolean): GraphqlAnswer | Promise<GraphqlAnswer>;
 }
 
 export interface GraphqlServiceOptions {
@@ -74,7 +74,7 @@ export class GraphqlService {
     const { query, operationName, variables = {} } = request;
     if (hasTooManyValues(variables)) {
       const refused = badRequest(`Variables have more than ${maxVariableValues} values`);
-      return { cost: query.length, answer: async () => refused };
+      return { cost: query.length, answer: () => refused };
     }
     try {
       const runnable = this.#queries.prepare({ query, operationName }, variables, budget);
@@ -85,7 +85,7 @@ export class GraphqlService {
     } catch (error) {
       if (!(error instanceof RefusedQuery)) throw error;
       const refused = refusal(error.errors.map((one) => shown(one, error.code)));
-      return { cost: query.length, answer: async () => refused };
+      return { cost: query.length, answer: () => refused };
     }
   }
 
@@ -118,15 +118,25 @@ export class GraphqlService {
     return this.prepare(request).answer(isGone);
   }
 
-  async #run(
+  #run(
     query: RunnableQuery,
     variables: Variables,
     isGone: (() => boolean) | undefined,
     ownOnly: boolean,
-  ): Promise<GraphqlAnswer> {
+  ): GraphqlAnswer | Promise<GraphqlAnswer> {
     const signal = new Deadline(performance.now() + deadlineMs, isGone);
     const forked = ownOnly || this.#fork === undefined ? undefined : new Set<string>();
-    const result = await query.run({ wants: query.wants, signal, forked }, variables);
+    const result = query.run({ wants: query.wants, signal, forked }, variables);
+    if (!(result instanceof Promise)) return this.#answerOf(query, result, signal, forked);
+    return result.then((one) => this.#answerOf(query, one, signal, forked));
+  }
+
+  #answerOf(
+    query: RunnableQuery,
+    result: ExecutionResult,
+    signal: Deadline,
+    forked: ReadonlySet<string> | undefined,
+  ): GraphqlAnswer {
     if (result.errors === undefined) {
       const body = `{"data":${query.stringify(result.data)}}`;
       return { status: 200, body: forked === undefined ? body : this.#marked(body, forked) };

@@ -98,34 +98,36 @@ export class Nodes {
     inOrder.splice(0, inOrder.length, ...keys.flatMap(({ record }) => found.get(record) ?? []));
   }
 
-  /** The node of an id. */
-  async node(id: string, wants: Wants): Promise<TransactionNode | undefined> {
+  /** The node of an id, at once where it is remembered. */
+  node(id: string, wants: Wants): TransactionNode | Promise<TransactionNode | undefined> {
     const { prunes } = this.#index;
     if (prunes !== this.#prunes) {
       this.#prunes = prunes;
       this.#records.clear();
     }
     const known = this.#records.get(id);
-    let built = known === undefined ? undefined : this.#edges.get(known);
-    if (built === undefined) {
-      const row = await this.#index.sql.get<NodeRow>(
-        `SELECT ${columns} FROM records WHERE id = ?`,
-        Buffer.from(id, 'base64url'),
-      );
-      const found = row ?? (await this.#index.history?.byIds([Buffer.from(id, 'base64url')]))?.[0];
-      if (found === undefined) return undefined;
-      const made: Built | undefined = (await this.#build([found]))[0];
-      if (made === undefined) return undefined;
-      built = this.#edges.get(made.record);
-      if (built === undefined) return this.#nodeOf(made, wants);
-      if (prunes === this.#index.prunes) this.#records.set(id, made.record);
-    }
+    const built = known === undefined ? undefined : this.#edges.get(known);
+    return built === undefined ? this.#readNode(id, wants) : this.#nodeOf(built, wants);
+  }
+
+  async #readNode(id: string, wants: Wants): Promise<TransactionNode | undefined> {
+    const { prunes } = this.#index;
+    const row = await this.#index.sql.get<NodeRow>(
+      `SELECT ${columns} FROM records WHERE id = ?`,
+      Buffer.from(id, 'base64url'),
+    );
+    const found = row ?? (await this.#index.history?.byIds([Buffer.from(id, 'base64url')]))?.[0];
+    const built = found && (await this.#build([found]))[0];
+    if (built === undefined) return undefined;
+    const isKept = this.#edges.get(built.record) !== undefined;
+    if (isKept && prunes === this.#index.prunes) this.#records.set(id, built.record);
     return this.#nodeOf(built, wants);
   }
 
-  async #nodeOf(built: Built, wants: Wants): Promise<TransactionNode | undefined> {
-    if (!wants.has('signature') && !wants.has('key')) return built.edge.node;
-    return (await this.#withProofs([built], wants))[0]?.node;
+  #nodeOf(built: Built, wants: Wants): TransactionNode | Promise<TransactionNode> {
+    const { edge } = built;
+    if (!wants.has('signature') && !wants.has('key')) return edge.node;
+    return this.#withProofs([built], wants).then(([proven = edge]) => proven.node);
   }
 
   async #build(rows: readonly NodeRow[]): Promise<Built[]> {

@@ -6,6 +6,7 @@ import type { ForkedChain } from '../../fork/chain.ts';
 import { isRecord, tryParseJson } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { TextAnswers } from '../../kernel/http/text-answers.ts';
 import { routeUpgrades, upgradeOf } from '../../kernel/http/upgrades.ts';
 import type { Part } from '../../kernel/part.ts';
 import { wantsOwnOnly } from '../../outside/fork-header.ts';
@@ -20,6 +21,7 @@ import { parseOperation } from './operation.ts';
 import { graphqlPage, graphqlPagePolicy } from './page.ts';
 import type { GraphqlSockets } from './sockets.ts';
 
+const jsonType = 'application/json; charset=utf-8';
 const maxBodyBytes = 1024 * 1024;
 /** Operations in one request at most. */
 const maxBatch = 10;
@@ -68,19 +70,29 @@ export function createGraphqlPart({
   );
   metrics.shareGauge('graphql_sockets', 'Open WebSockets for subscriptions', () => opened?.count ?? 0);
 
-  async function answerAll(body: unknown, request: Request, reply: Reply): Promise<GraphqlAnswer> {
+  /** At once where nothing is waited for: each wait costs a small answer a good part of its time. */
+  function answerAll(body: unknown, request: Request, reply: Reply): GraphqlAnswer | Promise<GraphqlAnswer> {
     const { socket } = request.raw;
     const isGone = () => socket.destroyed;
     const ownOnly = wantsOwnOnly(request.headers);
-    const budget = new RequestBudget();
-    if (!Array.isArray(body)) {
-      const operation = prepare(body, budget);
-      await charge(operation.cost, request, reply);
-      return operation.answer(isGone, ownOnly);
-    }
+    if (Array.isArray(body)) return answerBatch(body, request, reply, isGone, ownOnly);
+    const operation = prepare(body, new RequestBudget());
+    const charged = charge(operation.cost, request, reply);
+    if (charged === undefined) return operation.answer(isGone, ownOnly);
+    return charged.then(() => operation.answer(isGone, ownOnly));
+  }
+
+  async function answerBatch(
+    body: readonly unknown[],
+    request: Request,
+    reply: Reply,
+    isGone: () => boolean,
+    ownOnly: boolean,
+  ): Promise<GraphqlAnswer> {
     if (body.length === 0 || body.length > maxBatch) {
       return badRequest(`A batch has 1 to ${maxBatch} operations`);
     }
+    const budget = new RequestBudget();
     const operations: PreparedQuery[] = [];
     for (const one of body) {
       operations.push(prepare(one, budget));
@@ -98,14 +110,20 @@ export function createGraphqlPart({
     requests.add();
     const operation = parseOperation(body);
     if (typeof operation !== 'string') return service.prepare(operation, budget);
-    return { cost: 0, answer: async () => badRequest(operation) };
+    return { cost: 0, answer: () => badRequest(operation) };
   }
 
   /** Before anything runs. All queries are one client's; there is no resource that many would read at once. */
-  async function charge(cost: number, request: Request, reply: Reply): Promise<void> {
+  function charge(cost: number, request: Request, reply: Reply): Promise<void> | undefined {
     const charged = meter.charge(request, cost, undefined, 'application/json');
-    if (charged !== undefined) reply.headers(await charged);
+    return charged?.then((headers) => void reply.headers(headers));
   }
+
+  const answers = new TextAnswers({ 'content-type': jsonType, 'cache-control': 'no-store' });
+  const posted = (reply: Reply, answer: GraphqlAnswer): void => {
+    if (answer.status === 200) answers.send(reply, answer.body);
+    else send(reply, answer, 'no-store');
+  };
 
   return {
     name: 'graphql',
@@ -141,7 +159,12 @@ export function createGraphqlPart({
             // Refusals have GraphQL's own shape, so the handler checks the body.
             validatorCompiler: () => () => true,
           },
-          async (request, reply) => send(reply, await answerAll(request.body, request, reply), 'no-store'),
+          (request, reply): unknown => {
+            const answer = answerAll(request.body, request, reply);
+            if (answer instanceof Promise) return answer.then((one) => posted(reply, one));
+            posted(reply, answer);
+            return undefined;
+          },
         );
         routeUpgrades(app);
         const byUrl = async (request: Request, reply: Reply): Promise<Reply> => {
@@ -202,9 +225,9 @@ export function createGraphqlPart({
 function send(reply: Reply, answer: GraphqlAnswer, cacheControl: string): Reply {
   return reply
     .code(answer.status)
-    .header('content-type', 'application/json; charset=utf-8')
+    .header('content-type', jsonType)
     .header('cache-control', answer.status === 200 ? cacheControl : 'no-store')
-    .send(Buffer.from(answer.body));
+    .send(answer.body);
 }
 
 /** The query of a URL as a body would have it; undefined when there is none. */

@@ -69,13 +69,19 @@ export function createResolvers(
 ): Record<string, Resolver<QueryContext>> {
   const nodes = new Nodes(index);
 
-  async function transaction(args: { id: string }, context: QueryContext): Promise<TransactionNode | null> {
-    if (!isTxId(args.id)) return null;
-    const own = await nodes.node(args.id, context.wants);
-    if (own !== undefined || fork === undefined || context.forked === undefined) return own ?? null;
-    const forked = await fork.node(args.id);
-    if (forked !== undefined) context.forked.add(args.id);
-    return forked ?? null;
+  function transaction(
+    { id }: { id: string },
+    { wants, forked }: QueryContext,
+  ): TransactionNode | null | Promise<TransactionNode | null> {
+    if (!isTxId(id)) return null;
+    const own = nodes.node(id, wants);
+    return own instanceof Promise ? own.then((node) => node ?? forkedNode(id, forked)) : own;
+  }
+
+  async function forkedNode(id: string, forked: QueryContext['forked']): Promise<TransactionNode | null> {
+    const node = forked && (await fork?.node(id));
+    if (node !== undefined) forked?.add(id);
+    return node ?? null;
   }
 
   async function transactions(args: TransactionsArgs, context: QueryContext): Promise<TransactionPage> {

@@ -31,6 +31,9 @@ export interface ThreadEvents {
   gone(thread: Thread, returned: Task[], reason: Error): void;
 }
 
+/** Tasks leave little behind, and there is a thread for each core: V8's own bound would be 128 MiB for each. */
+const youngMegabytes = 12;
+
 export class Thread {
   readonly #worker: Worker;
   readonly #events: ThreadEvents;
@@ -46,7 +49,11 @@ export class Thread {
   constructor(module: URL, events: ThreadEvents) {
     this.#events = events;
     const setup: ThreadSetup = { module: module.href, working: this.#working };
-    this.#worker = new Worker(program, { workerData: setup, execArgv: [] });
+    this.#worker = new Worker(program, {
+      workerData: setup,
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: youngMegabytes },
+    });
     this.#worker.unref();
     this.#worker.on('message', (outcome: Outcome) => this.#done(outcome));
     this.#worker.on('messageerror', (error) => this.kill(error));

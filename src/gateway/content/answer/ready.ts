@@ -8,6 +8,7 @@ import { asksForServiceWorker, opensPage, type WebOrigin } from '../../../delive
 import { atMost } from '../../../kernel/at-most.ts';
 import { contentRange, parseRange } from '../../../kernel/http/byte-ranges.ts';
 import { PreparedHead } from '../../../kernel/http/prepared-head.ts';
+import { endNow } from '../../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../../kernel/http/server.ts';
 import type { Content } from '../content.ts';
 import type { Described } from '../opened.ts';
@@ -23,8 +24,8 @@ export interface Ready {
   /** Of an answer with all of it, and with a part; without what is the request's own. */
   readonly wholeHead: PreparedHead;
   readonly partHead: PreparedHead;
-  /** Small content, one character a byte: Node sends head and text in one write, where a buffer takes two. */
-  readonly text: string | undefined;
+  /** Small content: the bytes that the cache has in memory, not a copy. */
+  readonly bytes: Buffer | undefined;
 }
 
 /** One answer, at hand. */
@@ -33,7 +34,7 @@ export interface ReadyAnswer {
   /** Names and values of this answer alone. */
   readonly more: string[];
   /** undefined for HEAD. */
-  readonly body: string | undefined;
+  readonly body: Buffer | undefined;
 }
 
 /** A request that a ready answer was given to: the next one like it needs no route. */
@@ -51,17 +52,17 @@ const maxAsked = 20_000;
 /** Invented paths that lead to the same page must not fill our memory. */
 const maxUrlLength = 300;
 const special = ['if-none-match', 'if-range', 'x-ar-io-hops', 'x-ar-io-via'] as const;
-const budget = 48 * 1024 * 1024;
+const budget = 32 * 1024 * 1024;
 /** Of a head, about. */
 const headBytes = 4_096;
 const partBudget = 8 * 1024 * 1024;
 /** A longer one is no range that is asked for again and again. */
 const maxRangeLength = 64;
 
-/** A part of content: what its head says of it, and its bytes, one character each. */
+/** A part of content: what its head says of it, and its bytes. */
 interface Part {
   readonly head: readonly string[];
-  readonly text: string;
+  readonly bytes: Buffer;
 }
 
 export class ReadyAnswers {
@@ -69,13 +70,13 @@ export class ReadyAnswers {
   readonly #answers = new LRUCache<string, Ready>({
     maxSize: budget,
     // Strangers choose the paths: a long one counts for what it takes.
-    sizeCalculation: ({ text }, key) => headBytes + 2 * key.length + (text?.length ?? 0),
+    sizeCalculation: ({ bytes }, key) => headBytes + 2 * key.length + (bytes?.length ?? 0),
   });
 
   /** By the hash of the content and the range. */
   readonly #parts = new LRUCache<string, Part>({
     maxSize: partBudget,
-    sizeCalculation: ({ text }, key) => text.length + key.length + 512,
+    sizeCalculation: ({ bytes }, key) => bytes.length + key.length + 512,
   });
   /** By URL. */
   readonly #asked = new LRUCache<string, Asked>(atMost(maxAsked));
@@ -113,8 +114,8 @@ export class ReadyAnswers {
   answer(request: Request, ready: Ready): ReadyAnswer | undefined {
     const { range } = request.headers;
     if (range !== undefined) return this.#part(request, ready, range);
-    if (ready.text === undefined) return undefined;
-    const body = request.method === 'HEAD' ? undefined : ready.text;
+    if (ready.bytes === undefined) return undefined;
+    const body = request.method === 'HEAD' ? undefined : ready.bytes;
     return { head: ready.wholeHead, more: ['x-request-id', request.id], body };
   }
 
@@ -128,22 +129,22 @@ export class ReadyAnswers {
       if (part === undefined) return undefined;
       this.#parts.set(key, part);
     }
-    const body = request.method === 'HEAD' ? undefined : part.text;
+    const body = request.method === 'HEAD' ? undefined : part.bytes;
     return { head: ready.partHead, more: [...part.head, 'x-request-id', request.id], body };
   }
 
-  #makePart({ described, text }: Ready, hash: string, range: string): Part | undefined {
+  #makePart({ described, bytes }: Ready, hash: string, range: string): Part | undefined {
     const { size } = described;
     const asked = parseRange(range, size);
     if (!hasRangeForm(range) || asked.kind !== 'ranges' || asked.spans.length > 1) return undefined;
     const [span] = asked.spans;
     const { blocks } = this.#content.cached;
     const part =
-      text?.slice(span.start, span.end) ??
-      (blocks.takes(span) ? blocks.find(hash, span)?.toString('latin1') : undefined);
+      bytes?.subarray(span.start, span.end) ?? (blocks.takes(span) ? blocks.find(hash, span) : undefined);
     if (part === undefined) return undefined;
     const head = ['content-range', contentRange(span, size), 'content-length', String(part.length)];
-    return { head, text: part };
+    // A copy: it must not keep all that it is a part of.
+    return { head, bytes: Buffer.from(part) };
   }
 
   /** `charged` are headers that say what the answer cost. */
@@ -152,7 +153,7 @@ export class ReadyAnswers {
     if (charged !== undefined) more.push(...Object.entries(charged).flat());
     head.write(reply.raw, more);
     if (body === undefined) reply.raw.end();
-    else reply.raw.end(body, 'latin1');
+    else endNow(reply.raw, body);
     return reply;
   }
 
@@ -170,7 +171,7 @@ export class ReadyAnswers {
         contentTypeOf(described),
         ...(hash === undefined ? [] : ['repr-digest', digestHeader(hash)]),
       ]),
-      text: bytes?.toString('latin1'),
+      bytes,
     });
   }
 
