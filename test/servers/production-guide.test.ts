@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -304,7 +305,11 @@ const effects: [RegExp, (result: BlockResult) => void | Promise<void>][] = [
   [/Caddyfile > /, () => assert.doesNotMatch(read('etc/caddy/Caddyfile'), /example\.org/)],
   [
     /^install -d -m 0700 -o turnpike/,
-    () => assert.ok(existsSync(at('etc/systemd/system/turnpike-.service.d/secrets.conf'))),
+    () => {
+      const folder = at('etc/systemd/system/turnpike-.service.d');
+      assert.ok(existsSync(join(folder, 'secrets.conf')));
+      assert.ok(!lstatSync(folder).isSymbolicLink(), 'systemd reads no drop-ins from a folder that is a link');
+    },
   ],
   [
     /turnpike status/,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -390,6 +390,14 @@ describe('systemd', { skip: skipWithout({ systemd: findProgram('systemd-analyze'
     );
     assert.equal(verified.stderr + verified.stdout, '');
     assert.equal(verified.status, 0);
+    // The secrets reach every unit: a fault in their file is one of each.
+    appendFileSync(join(units, 'turnpike-.service.d/secrets.conf'), 'Nonsense=1\n');
+    for (const name of ['turnpike-second.service', 'turnpike-backup.service', 'turnpike-doctor.service']) {
+      const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(units, name)], {
+        encoding: 'utf8',
+      });
+      assert.match(stderr, /turnpike-\.service\.d\/secrets\.conf.*Nonsense/, name);
+    }
   });
 });
 

@@ -12,8 +12,17 @@ test("the service's Solana key is the same in base58 and as the list of Solana's
 });
 
 test('anything else is refused by the name of its variable', () => {
-  for (const text of ['', '[]', '{}', JSON.stringify(list.slice(1)), JSON.stringify([...list.slice(1), 256])]) {
-    assert.throws(() => parseSecretKey(text), /^StartupError: SOLANA_SIGNER_SECRET_KEY must be base58 of 64 bytes$/);
+  for (const text of [
+    '',
+    '[]',
+    '{}',
+    JSON.stringify(list.slice(1)),
+    JSON.stringify([...list.slice(1), 256]),
+  ]) {
+    assert.throws(
+      () => parseSecretKey(text),
+      /^StartupError: SOLANA_SIGNER_SECRET_KEY must be base58 of 64 bytes$/,
+    );
   }
   const others = JSON.stringify([...list.slice(0, 32), ...decodeBase58(makeSecretKey()).subarray(32)]);
   assert.throws(() => parseSecretKey(others), /holds a public key that is not the private key's own/);
