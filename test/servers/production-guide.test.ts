@@ -308,7 +308,10 @@ const effects: [RegExp, (result: BlockResult) => void | Promise<void>][] = [
     () => {
       const folder = at('etc/systemd/system/turnpike-.service.d');
       assert.ok(existsSync(join(folder, 'secrets.conf')));
-      assert.ok(!lstatSync(folder).isSymbolicLink(), 'systemd reads no drop-ins from a folder that is a link');
+      assert.ok(
+        !lstatSync(folder).isSymbolicLink(),
+        'systemd reads no drop-ins from a folder that is a link',
+      );
     },
   ],
   [
