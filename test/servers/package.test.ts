@@ -53,7 +53,8 @@ describe('the packed package', () => {
       .filter((file) => file.isFile())
       .map((file) => join(file.parentPath, file.name).slice(installed.length + 1));
     assert.deepEqual(shipped.sort(), [...listed].sort());
-    const expected = /^(bin\/[\w-]+\.js|dist\/.+|deploy\/.+|package\.json|README\.md|LICENSE)$/;
+    const expected =
+      /^(bin\/[\w-]+\.js|dist\/.+|deploy\/.+|docs\/[\w-]+\.md|Containerfile|package\.json|README\.md|LICENSE)$/;
     assert.deepEqual(
       shipped.filter((file) => !expected.test(file)),
       [],
@@ -81,6 +82,20 @@ describe('the packed package', () => {
       [],
       'no key file is shipped',
     );
+  });
+
+  test('has every page that its pages for operators lead to', () => {
+    const pages = ['docs/production.md', 'deploy/README.md'];
+    for (const page of pages) {
+      const links = [...readFileSync(join(installed, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];
+      for (const [, link = ''] of links) {
+        const target = join(page, '..', link);
+        assert.ok(existsSync(join(installed, target)), `${page}: ${link}`);
+        if (target.endsWith('.md') && page === 'docs/production.md') pages.push(target);
+      }
+    }
+    assert.ok(pages.length >= 6);
+    assert.ok(!existsSync(join(installed, 'docs/decisions.md')));
   });
 
   test('names only files that are there, and can be published', () => {

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { appendFileSync, cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -223,6 +224,15 @@ describe('behind nginx', { skip: skipWithout(nginxProgram) }, () => {
 
   holdsBehind('nginx');
 
+  it('nginx refuses TLS before 1.2, whatever nginx.conf of the machine allows', async () => {
+    const old = connect({
+      ...{ host: '127.0.0.1', port: places.port, servername: `gateway.${domain}` },
+      ...{ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+    });
+    const [error] = await once(old, 'error');
+    assert.match(String(error), /alert protocol version/);
+  });
+
   for (const [fault, words, change] of [
     [
       'its usual limit of bodies',
@@ -258,46 +268,70 @@ describe('behind nginx', { skip: skipWithout(nginxProgram) }, () => {
     });
   }
 
-  it('two gateway processes restarted one after the other: no reader notices', async () => {
+  it('two processes of everything restarted one after the other: no reader notices', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'turnpike-pair-'));
-    const { arweave = '', solana = '', upload = '' } = content.stack.urls;
-    const ports = [await freePort(), await freePort()];
-    const begin = (port: number | undefined): Promise<RunningStack> =>
-      startStack({
-        dataDir,
-        only: ['gateway'],
-        environment: {
-          ...environment,
-          ...{ ARWEAVE_NODE_URLS: arweave, SOLANA_RPC_URL: solana, UPLOAD_URL: upload },
-          ...{ GATEWAY_PORT: String(port), GATEWAY_POLL_INTERVAL_MS: '50' },
-        },
-      });
-    let pair = [await begin(ports[0]), await begin(ports[1])];
-    await nginx.reload((text) =>
-      text.replace(
-        'upstream turnpike_gateway { server 127.0.0.1:4000;',
-        `upstream turnpike_gateway { server 127.0.0.1:${ports[0]} max_fails=0; server 127.0.0.1:${ports[1]} max_fails=0;`,
+    const { arweave = '' } = content.stack.urls;
+    // As the first unit has them, and as second.conf sets them.
+    const usual = { GATEWAY_PORT: 4000, PAYMENT_PORT: 4001, UPLOAD_PORT: 4002, PORT: 3000 };
+    const second = Object.fromEntries(
+      [...readFileSync(join(root, 'deploy/systemd/second.conf'), 'utf8').matchAll(/([A-Z_]+)=([0-9]+)/g)].map(
+        ([, variable = '', port]) => [variable, Number(port)],
       ),
     );
+    const free = new Map<number, number>();
+    for (const port of [...Object.values(usual), ...Object.values(second)]) free.set(port, await freePort());
+    const begin = (given: Readonly<Record<string, number>>): Promise<RunningStack> =>
+      startStack({
+        dataDir,
+        only: ['gateway', 'payment', 'upload', 'router'],
+        environment: {
+          ...environment,
+          ...{ ARWEAVE_NODE_URLS: arweave, GATEWAY_POLL_INTERVAL_MS: '50' },
+          ...{ CARD_PAYMENTS_ENABLED: 'false', X402_ENABLED: 'false', NAMES_ENABLED: 'false' },
+          ...Object.fromEntries(
+            Object.entries(given).map(([variable, port]) => [variable, `${free.get(port)}`]),
+          ),
+        },
+      });
+    const settings = [usual, second];
+    let pair = [await begin(usual), await begin(second)];
+    await nginx.reload((text) =>
+      text
+        .replaceAll('# server 127', 'server 127')
+        .replaceAll(/(?<=server 127\.0\.0\.1:)\d+/g, (port) => String(free.get(Number(port)))),
+    );
     try {
-      const answers = new Map<number, number>();
+      const answers = new Map<string, number>();
+      const count = (address: string): number => answers.get(`${address} 200`) ?? 0;
+      const addresses = [
+        ...[url('gateway', `/raw/${id}`), url('read', `/${id}`)],
+        ...[url('pay', '/v1/price/bytes/1000'), url('upload', '/v1/info')],
+      ];
       let isOver = false;
-      const readers = Array.from({ length: 4 }, async () => {
+      const readers = addresses.map(async (address) => {
         while (!isOver) {
-          const { status } = await view.http.call(url('gateway', `/raw/${id}`));
-          answers.set(status, (answers.get(status) ?? 0) + 1);
+          const { status } = await view.http.call(address);
+          answers.set(`${address} ${status}`, (answers.get(`${address} ${status}`) ?? 0) + 1);
         }
       });
-      await eventually('the readers have begun', () => (answers.get(200) ?? 0) > 50);
+      const readOn = async (): Promise<void> => {
+        const before = addresses.map(count);
+        await eventually('each of them reads on', () =>
+          addresses.every((address, at) => count(address) > (before[at] ?? 0) + 20),
+        );
+      };
+      await readOn();
       for (const [at, stack] of pair.entries()) {
         assert.equal(await stack.end(), 0);
-        pair = pair.with(at, await begin(ports[at]));
+        pair = pair.with(at, await begin(settings[at] ?? {}));
       }
-      const before = answers.get(200) ?? 0;
-      await eventually('they read on', () => (answers.get(200) ?? 0) > before + 50);
+      await readOn();
       isOver = true;
       await Promise.all(readers);
-      assert.deepEqual([...answers.keys()], [200]);
+      assert.deepEqual(
+        [...answers.keys()].toSorted(),
+        addresses.map((address) => `${address} 200`).toSorted(),
+      );
     } finally {
       await Promise.all(pair.map((stack) => stack.end()));
       rmSync(dataDir, { recursive: true, force: true });
@@ -330,11 +364,22 @@ describe('systemd', { skip: skipWithout({ systemd: findProgram('systemd-analyze'
       // The program is not installed here.
       writeFileSync(path, readFileSync(path, 'utf8').replaceAll('/usr/local/bin/turnpike', '/bin/true'));
     }
+    // As the page installs them.
+    cpSync(join(units, 'turnpike.service'), join(units, 'turnpike-second.service'));
+    for (const [conf, unit] of [
+      ['secrets.conf', 'turnpike.service'],
+      ['secrets.conf', 'turnpike-.service'],
+      ['second.conf', 'turnpike-second.service'],
+    ] as const) {
+      cpSync(join(units, conf), join(units, `${unit}.d`, conf));
+    }
     const services = [
       'turnpike.service',
-      'turnpike-gateway@.service',
+      'turnpike-second.service',
       'turnpike-backup.service',
       'turnpike-backup.timer',
+      'turnpike-doctor.service',
+      'turnpike-doctor.timer',
     ];
     const verified = spawnSync(
       'systemd-analyze',
@@ -345,6 +390,14 @@ describe('systemd', { skip: skipWithout({ systemd: findProgram('systemd-analyze'
     );
     assert.equal(verified.stderr + verified.stdout, '');
     assert.equal(verified.status, 0);
+    // The secrets reach every unit: a fault in their file is one of each.
+    appendFileSync(join(units, 'turnpike-.service.d/secrets.conf'), 'Nonsense=1\n');
+    for (const name of ['turnpike-second.service', 'turnpike-backup.service', 'turnpike-doctor.service']) {
+      const { stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(units, name)], {
+        encoding: 'utf8',
+      });
+      assert.match(stderr, /turnpike-\.service\.d\/secrets\.conf.*Nonsense/, name);
+    }
   });
 });
 

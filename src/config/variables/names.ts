@@ -18,7 +18,7 @@ export const names = {
   }),
   SOLANA_SIGNER_SECRET_KEY: secret({
     meaning:
-      'Key that pays for and controls sold names: base58 of 64 bytes; without it one is made under DATA_DIR/keys',
+      'Key that pays for and controls sold names: base58 of 64 bytes, or what `turnpike name key` writes; without it one is made under DATA_DIR/keys',
   }),
   ARNS_PROGRAM_CLUSTER: oneOf(['local', 'devnet', 'mainnet', 'custom'], {
     meaning:

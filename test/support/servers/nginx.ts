@@ -34,6 +34,9 @@ error_log stderr warn;
 events { worker_connections 512; }
 http {
   access_log off;
+  # As Debian's nginx.conf has them.
+  ssl_protocols TLSv1 TLSv1.1 TLSv1.2 TLSv1.3;
+  ssl_prefer_server_ciphers on;
   client_body_temp_path ${folder}/body;
   proxy_temp_path ${folder}/proxy;
   fastcgi_temp_path ${folder}/fastcgi;
