@@ -1948,7 +1948,7 @@ export const mends: readonly Mend[] = [
 `,
       },
     ],
-    fails: simulation('names', 'solana node behind,solana node refuses,solana node forgets,lossy link,kill'),
+    fails: simulation('names'),
   },
   {
     what: 'the simulated world: buyers who come together are told that the name chain is unavailable',

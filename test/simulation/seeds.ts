@@ -31,4 +31,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'a router took its own file for one of another hand after a clock was ahead, and blocked what was unblocked',
   },
+  {
+    seed: 512,
+    hours: 2,
+    only: 'reading',
+    found: 'a gateway said that it was not well after its database had been away, until the next bundle came',
+  },
 ];
