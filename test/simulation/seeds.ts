@@ -37,4 +37,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     only: 'reading',
     found: 'a gateway said that it was not well after its database had been away, until the next bundle came',
   },
+  {
+    seed: 700_002,
+    hours: 2,
+    only: 'reading',
+    found: 'a name that was learnt by a clock ahead was fresh again when the time came that it had shown',
+  },
 ];
