@@ -140,8 +140,8 @@ class Simulation {
     this.#troubles.end();
     this.#world.tell('WORLD', 'an evening without faults begins');
     await this.#settle();
-    // What others do afterwards, such as nodes that hear of each other.
-    await this.#world.run((this.#world.pace * hour) / 2);
+    // What others do afterwards: nodes hear of each other, people try again what was not answered, back-offs end.
+    await this.#world.run(hour / 2);
     await this.#inspect();
   }
 
