@@ -51,8 +51,11 @@ interface StoredChunk {
   bytes: Buffer;
 }
 
-const blockMs = 120_000;
-const syncMs = 600_000;
+/** Of the slowest chains. */
+const slowestBlockMs = 120_000;
+const slowestSyncMs = 600_000;
+/** In a night one of so many blocks of the slowest chains is made. */
+const nightlyShare = 30;
 
 export class ArweaveNetwork {
   readonly nodes: readonly SimulatedNode[];
@@ -73,6 +76,10 @@ export class ArweaveNetwork {
     );
     this.#mineLater();
     this.#syncLater();
+  }
+
+  get pace(): number {
+    return this.#world.pace;
   }
 
   /** The chain that the others will follow: the longest. */
@@ -129,10 +136,11 @@ export class ArweaveNetwork {
 
   /** In a night there are few blocks: whoever comes back reads them all. */
   #sleeps(): boolean {
-    return this.#world.isNight && this.#random.below(30) > 0;
+    return this.#world.isNight && this.#random.below(nightlyShare / this.#world.pace) > 0;
   }
 
   #mineLater(): void {
+    const blockMs = slowestBlockMs * this.#world.pace;
     const wait = -Math.log(1 - this.#random.fraction()) * blockMs;
     this.#world.schedule(Math.min(wait, 10 * blockMs), () => {
       this.#mineLater();
@@ -144,7 +152,7 @@ export class ArweaveNetwork {
 
   /** Nodes give each other what they lack: blocks, transactions, and chunks of what is mined. */
   #syncLater(): void {
-    this.#world.schedule(syncMs * (0.5 + this.#random.fraction()), () => {
+    this.#world.schedule(slowestSyncMs * this.#world.pace * (0.5 + this.#random.fraction()), () => {
       this.#syncLater();
       if (this.#sleeps()) return;
       for (const node of this.nodes) {

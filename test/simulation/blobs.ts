@@ -19,15 +19,15 @@ export class SimulatedBlobs {
   /** Milliseconds of one question, at most. */
   slowest = 10;
   readonly #blobs = new Map<BlobDigest, Buffer>();
-  /** The store says that these are not there. */
-  readonly #hidden = new Set<BlobDigest>();
+  /** The store says that these are not there, so many times more. */
+  readonly #hidden = new Map<BlobDigest, number>();
   readonly #random: SeededRandom;
 
   constructor(world: World) {
     this.#random = world.random('blobs');
   }
 
-  /** Those that are whole and can be seen. */
+  /** Those that can be seen, the oldest first. */
   get digests(): readonly BlobDigest[] {
     return [...this.#blobs.keys()].filter((digest) => !this.#hidden.has(digest));
   }
@@ -48,9 +48,9 @@ export class SimulatedBlobs {
     this.#blobs.set(digest, spoiled);
   }
 
-  /** The store says that it is not there, until it is shown again. */
-  hide(digest: BlobDigest): void {
-    this.#hidden.add(digest);
+  /** The store says that it is not there, to so many who look for it, or until it is shown again. */
+  hide(digest: BlobDigest, looks = Number.POSITIVE_INFINITY): void {
+    this.#hidden.set(digest, looks);
   }
 
   show(digest: BlobDigest): void {
@@ -76,13 +76,13 @@ export class SimulatedBlobs {
       open: async (digest) => {
         assertDigest(digest);
         await this.#arrive(life);
-        const bytes = this.#seen(digest);
+        const bytes = this.#looked(digest);
         return bytes && this.#reader(life, digest, bytes.length);
       },
       size: async (digest) => {
         assertDigest(digest);
         await this.#arrive(life);
-        return this.#seen(digest)?.length;
+        return this.#looked(digest)?.length;
       },
       delete: async (digest) => {
         assertDigest(digest);
@@ -95,6 +95,14 @@ export class SimulatedBlobs {
 
   #seen(digest: BlobDigest): Buffer | undefined {
     return this.#hidden.has(digest) ? undefined : this.#blobs.get(digest);
+  }
+
+  #looked(digest: BlobDigest): Buffer | undefined {
+    const bytes = this.#seen(digest);
+    const looks = this.#hidden.get(digest);
+    if (looks !== undefined && looks > 1) this.#hidden.set(digest, looks - 1);
+    else this.#hidden.delete(digest);
+    return bytes;
   }
 
   async #arrive(life: Life): Promise<void> {

@@ -249,6 +249,7 @@ export class SimulatedDatabase {
       transaction.rollback();
       return { kind: 'again' };
     }
+    this.#world.moment();
     const isLost = this.#happens(this.weather.loseCommits);
     const isDone = !isLost || this.#random.below(2) === 0;
     // The commit is the database's own event: it happens even where the process dies meanwhile.

@@ -94,6 +94,11 @@ export class EvmNetwork {
     return sent;
   }
 
+  /** What is in a block. */
+  at(height: number): EvmTransaction[] {
+    return [...this.transactions.values()].filter(({ block }) => block === height);
+  }
+
   /** The transaction that used an authorisation, up to a height. */
   useOf(from: string, nonce: string, height = Number.POSITIVE_INFINITY): EvmTransaction | undefined {
     return [...this.transactions.values()].find(
@@ -211,9 +216,9 @@ class EvmNode {
         return hex(this.#head);
       case 'eth_getBlockByNumber': {
         const height = first === 'latest' ? this.#head : Number(first);
-        return height > this.#head
-          ? null
-          : { number: hex(height), timestamp: hex(this.#of.timestampOf(height)) };
+        if (height > this.#head) return null;
+        const transactions = this.#of.at(height).map(({ hash }) => this.#transaction(hash) ?? hash);
+        return { number: hex(height), timestamp: hex(this.#of.timestampOf(height)), transactions };
       }
       case 'eth_getTransactionByHash':
         return this.#transaction(String(first));

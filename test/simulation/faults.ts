@@ -9,6 +9,9 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
+/** What a question or a commit brings about has happened within this. */
+const longestMomentMs = 200;
+
 /** Between both, small ones more often. */
 export const skewed = (random: SeededRandom, least: number, most: number): number =>
   least + (most - least) * random.fraction() ** 3;
@@ -297,7 +300,7 @@ export class Troubles {
     const kinds = new Set(only ?? drawnKinds(this.#random, [...new Set(faults.map(({ name }) => name))]));
     this.#faults = faults.filter(({ name }) => kinds.has(name));
     this.#weights = this.#faults.map(() => 0.2 + this.#random.fraction() ** 2);
-    this.#pause = skewed(this.#random, 2 * minute, 25 * minute);
+    this.#pause = world.pace * skewed(this.#random, 2 * minute, 25 * minute);
   }
 
   get names(): readonly string[] {
@@ -318,8 +321,12 @@ export class Troubles {
   #later(): void {
     this.#world.schedule(-Math.log(1 - this.#random.fraction()) * this.#pause, () => {
       if (!this.#isOn) return;
-      this.#one();
       this.#later();
+      if (this.#random.below(2) === 0) this.#one();
+      else
+        this.#world.atNextMoment(() => {
+          this.#world.schedule(skewed(this.#random, 0, longestMomentMs), () => this.#one());
+        });
     });
   }
 
@@ -332,6 +339,7 @@ export class Troubles {
   }
 
   #one(): void {
+    if (!this.#isOn) return;
     const fault = this.#drawn();
     const trouble = fault?.begin(this.#random);
     if (fault === undefined || trouble === undefined) return;

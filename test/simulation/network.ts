@@ -147,6 +147,7 @@ export class Network {
       this.world.schedule(delay, () => {
         const entry = this.#hosts.get(origin);
         if (entry === undefined) return reject(socketError('ECONNREFUSED'));
+        this.world.moment();
         const { host, life } = entry;
         const died = () => reject(socketError('ECONNRESET'));
         life.endings.add(died);

@@ -45,7 +45,7 @@ export class Person {
   /** Begins something every now and then while there is day. */
   async live(life: Life, pauseMs: number, begin: () => Promise<void>): Promise<void> {
     for (;;) {
-      await life.wait(-Math.log(1 - this.random.fraction()) * pauseMs);
+      await life.idle(this.random, pauseMs);
       if (this.#isDay()) await begin();
     }
   }

@@ -12,8 +12,15 @@ import type { Owner, World } from './world.ts';
 /** After which a supervisor starts a program again. */
 const restartMs = 5_000;
 
-/** The pause of those who look again and again whether others changed something. */
-const pollMs = 1_000;
+/**
+ * Pauses of those who look again and again whether others changed something, or say that they are still there, and by how much
+ * they are longer where looks are late. Leases last three times as long as the pause between two renewals.
+ */
+const latenessMs: ReadonlyMap<number, number> = new Map([
+  [1_000, 14_000],
+  [3_000, 2_000],
+  [5_000, 3_000],
+]);
 
 export class Life implements Machine, Owner {
   readonly process: SimulatedProcess;
@@ -50,8 +57,14 @@ export class Life implements Machine, Owner {
 
   after(milliseconds: number, run: () => void): () => void {
     if (!this.isAlive) return () => {};
-    const late = milliseconds === pollMs ? this.process.pollsLate : 0;
+    const late = this.process.looksLate ? (latenessMs.get(milliseconds) ?? 0) : 0;
     return this.world.schedule(milliseconds + late, () => this.#enter(run), this);
+  }
+
+  /** Waits as people do between two things: so long on average, where days are long. */
+  async idle(random: SeededRandom, milliseconds: number): Promise<void> {
+    if (this.world.isNight) await new Promise<void>((resolve) => this.world.atMorning(resolve));
+    await this.wait(-Math.log(1 - random.fraction()) * milliseconds * this.world.pace);
   }
 
   /** Resolves in this life after so long, or never. */
@@ -73,8 +86,8 @@ export class SimulatedProcess {
   clockAhead = 0;
   /** Nothing happens in it before this time of the world. */
   heldUntil = 0;
-  /** Milliseconds by which pauses of a second are longer: idle looks would be most of what happens in a run. */
-  pollsLate = 0;
+  /** Idle looks are seldom: they would be most of what happens in a run. */
+  looksLate = false;
   #life: Life | undefined;
   #lives = 0;
 

@@ -43,6 +43,12 @@ const calmMs = 20 * minute;
 const longestQuietMs = 8 * hour;
 /** Nothing runs then; it makes the simulated years. */
 const longestNightMs = 300 * hour;
+/** Drawn from: gateways and routers take several times as long as the others. */
+const scenarioShares = [
+  ...['uploads', 'names', 'payments', 'restores'],
+  ...['uploads', 'names', 'payments', 'restores'],
+  'reading',
+];
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
   const world = new World(options.seed);
@@ -90,9 +96,11 @@ class Simulation {
       },
     };
     const names = Object.keys(makers);
-    const wanted = only ?? world.random('scenario').pick(names);
+    const wanted = only ?? world.random('scenario').pick(scenarioShares);
     if (!(wanted in makers)) throw new Error(`no scenario is named ${wanted}: ${names.join(', ')}`);
     this.#scenarios = Object.entries(makers).flatMap(([name, make]) => (name === wanted ? [make()] : []));
+    const looksLate = world.random('looks').below(8) > 0;
+    for (const { process } of this.#servers) process.looksLate = looksLate;
     this.#troubles = new Troubles(
       world,
       this.#scenarios.flatMap((scenario) => scenario.faults),
@@ -121,10 +129,10 @@ class Simulation {
     await this.#world.run(minute);
     this.#isDay = true;
     this.#isCalm = true;
-    await this.#world.run(calmMs);
+    await this.#world.run(this.#world.pace * calmMs);
     this.#isCalm = false;
     this.#troubles.begin();
-    await this.#world.run(skewed(this.#random, hour / 2, 4 * hour));
+    await this.#world.run(this.#world.pace * skewed(this.#random, hour / 2, 4 * hour));
   }
 
   async #evening(): Promise<void> {
@@ -132,7 +140,7 @@ class Simulation {
     this.#troubles.end();
     this.#world.tell('WORLD', 'an evening without faults begins');
     await this.#settle();
-    // What others do afterwards, such as nodes that hear of each other.
+    // What others do afterwards: nodes hear of each other, people try again what was not answered, back-offs end.
     await this.#world.run(hour / 2);
     await this.#inspect();
   }
@@ -140,7 +148,8 @@ class Simulation {
   /** Servers run, and nobody asks them for anything: what was promised stays true. */
   async #quietHours(): Promise<void> {
     this.#world.tell('WORLD', 'quiet hours begin');
-    await this.#world.run(skewed(this.#random, 0, longestQuietMs));
+    const longest = this.#random.below(4) === 0 ? longestQuietMs : hour / 2;
+    await this.#world.run(this.#world.pace * skewed(this.#random, 0, longest));
     await this.#settle();
     await this.#inspect();
   }

@@ -31,4 +31,16 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'a router took its own file for one of another hand after a clock was ahead, and blocked what was unblocked',
   },
+  {
+    seed: 512,
+    hours: 2,
+    only: 'reading',
+    found: 'a gateway said that it was not well after its database had been away, until the next bundle came',
+  },
+  {
+    seed: 700_002,
+    hours: 2,
+    only: 'reading',
+    found: 'a name that was learnt by a clock ahead was fresh again when the time came that it had shown',
+  },
 ];

@@ -12,6 +12,8 @@ import { Story } from './story.ts';
 
 /** Events between two turns of the machine's own loop. */
 const turnEvery = 256;
+/** Most days are short: servers that wait cost as much as servers at work. What takes hours happens on long ones. */
+const paces = [0.25, 0.25, 0.25, 0.25, 0.25, 0.5, 0.5, 1];
 /** Unix milliseconds at which every world begins. */
 const beginning = Date.UTC(2027, 0, 1);
 
@@ -37,27 +39,46 @@ export class Broken extends Error {
 
 export class World {
   readonly seed: number;
+  /** The smaller, the shorter days are, the more often people and faults come, and the faster chains grow. */
+  readonly pace: number;
   readonly story = new Story();
   readonly processes = new Map<string, SimulatedProcess>();
   /** Milliseconds since the beginning. */
   time = 0;
-  /** No server runs; the outside goes on slowly, because nobody looks. */
-  isNight = false;
   /** Events that happened. */
   events = 0;
   readonly #endings: (() => void)[] = [];
   readonly #queue = new EventQueue();
   #order = 0;
+  #atMoment: (() => void) | undefined;
+  #isNight = false;
+  readonly #sleepers: (() => void)[] = [];
   #failure: unknown;
   #hasFailed = false;
 
   constructor(seed: number) {
     this.seed = seed;
+    this.pace = this.random('pace').pick(paces);
   }
 
   /** Unix milliseconds, as the truth has it. */
   get now(): number {
     return beginning + this.time;
+  }
+
+  /** No server runs; the outside goes on slowly, because nobody looks. */
+  get isNight(): boolean {
+    return this.#isNight;
+  }
+
+  set isNight(isNight: boolean) {
+    this.#isNight = isNight;
+    if (!isNight) for (const wake of this.#sleepers.splice(0)) this.schedule(0, wake);
+  }
+
+  /** Called once, when the night is over. */
+  atMorning(wake: () => void): void {
+    this.#sleepers.push(wake);
   }
 
   /** Chance of its own for each purpose: what one draws changes nothing for the others. */
@@ -81,6 +102,18 @@ export class World {
     return () => {
       event.run = undefined;
     };
+  }
+
+  /** Something is under way, such as a question that arrives or a commit: a time at which a fault does most. */
+  moment(): void {
+    const run = this.#atMoment;
+    this.#atMoment = undefined;
+    run?.();
+  }
+
+  /** Called once, at the next moment. Who asked before is forgotten. */
+  atNextMoment(run: () => void): void {
+    this.#atMoment = run;
   }
 
   tell(who: string, what: string): void {

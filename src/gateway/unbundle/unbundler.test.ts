@@ -19,6 +19,7 @@ import { ed25519Signer, type ItemContents, signItem } from '../../wallets/data-i
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
 import { gatewayMigrations } from '../migrations.ts';
 import { indexAnnounced, parseAnnounced } from './optimistic.ts';
+import { BundleQueue } from './queue.ts';
 import { bundleStatus } from './status.ts';
 
 let stack: LocalStack | undefined;
@@ -81,6 +82,21 @@ for (const engine of engines)
   describe(`the unbundler on ${engine.name}`, () => {
     beforeEach(() => {
       onEngine = engine.options;
+    });
+
+    it('is well again once the queue can be read again, though no bundle comes', async (t) => {
+      const claim = t.mock.method(BundleQueue.prototype, 'claim', async () => {
+        throw new Error('the database is away');
+      });
+      const running = await start({ overrides: { ANS104_UNBUNDLE_WORKERS: '1' } });
+      const complains = async () => {
+        inside().queue.wake();
+        const answer = await fetch(`${running.gateway.url}/gw/healthcheck?strict=true`);
+        return (await answer.text()).includes('The job \\"unbundle 1\\" failed');
+      };
+      await until('it complains', complains);
+      claim.mock.restore();
+      await until('it is well', async () => !(await complains()));
     });
 
     it('indexes items at every depth with their places, hashes and tags', async () => {

@@ -103,6 +103,8 @@ export class Unbundler {
       try {
         const claimed = await queue.claim(holder);
         if (claimed === undefined) {
+          // The queue can be read again: what failed before is over, though there may be no bundle for hours.
+          rounds.forgive();
           await this.#idle();
           continue;
         }

@@ -58,6 +58,7 @@ function resolver(options: Partial<NameResolverOptions> = {}) {
       },
       onResolution: () => {},
       now: () => clock.now,
+      steadyNow: () => clock.now,
       keep: {
         load: async (label) => kept.get(label),
         save: (label, name) => void kept.set(label, name),
@@ -217,6 +218,17 @@ test('while nobody can be asked, only the first reader of an old name waits to h
   for (const stub of stubs) stub.behaviour = { stalled: true };
   clock.now += 25 * 3_600_000;
   await assert.rejects(unheard(names.resolve('site')), refused(503), 'a day is the end of it');
+});
+
+test('a name that was learnt by a clock ahead is not fresh again when that time comes', async () => {
+  const clock = { now: 0, ahead: 3_600_000 };
+  const { names } = resolver({ now: () => clock.now + clock.ahead, steadyNow: () => clock.now });
+  point('name', one, 60);
+  assert.equal((await names.resolve('name')).id, one);
+  point('name', two, 60);
+  clock.now += clock.ahead;
+  clock.ahead = 0;
+  assert.equal((await names.resolve('name')).id, two);
 });
 
 test('a clock that is set back makes no name younger', async () => {

@@ -32,7 +32,9 @@ export interface NameResolverOptions {
   readonly onBallot: (gateway: string, agreed: boolean) => void;
   readonly onResolution: (outcome: Verdict['kind'] | 'stale') => void;
   readonly timeoutMs?: number;
+  /** For tests: unix milliseconds, and milliseconds of a clock that is never set. */
   readonly now?: () => number;
+  readonly steadyNow?: () => number;
   /** Keeps names between restarts. */
   readonly keep?: NameKeeper;
 }
@@ -69,7 +71,10 @@ const errorMs = 24 * 3_600_000;
 export class NameResolver {
   readonly #options: NameResolverOptions;
   readonly #now: () => number;
+  readonly #steadyNow: () => number;
   readonly #names = new LRUCache<string, KeptName>(atMost(maxNames));
+  /** Since when this process has each, by the clock that is never set: the other one may show the same time twice. */
+  readonly #keptAt = new WeakMap<KeptName, number>();
   readonly #absent = new LRUCache<string, number>(atMost(maxNames));
   /** Names whose kept target is not to be used: its removal may still be on its way to the disk. */
   readonly #dropped = new LRUCache<string, true>(atMost(maxNames));
@@ -82,6 +87,7 @@ export class NameResolver {
   constructor(options: NameResolverOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#steadyNow = options.steadyNow ?? (() => performance.now());
   }
 
   get size(): number {
@@ -96,7 +102,7 @@ export class NameResolver {
     if (absentFor > 0 && absentFor <= negativeMs) throw nameNotFound(label);
     const known = this.#names.get(label) ?? (await this.#load(label));
     if (known !== undefined) {
-      const age = ageOf(known, now);
+      const age = this.#ageOf(known);
       const life = this.#lifeMs(label, known);
       if (age < life) return this.#answer(label, known, false);
       if (
@@ -115,7 +121,7 @@ export class NameResolver {
     if (verdict.kind === 'unavailable' && verdict.refused === true) throw contentRefused();
     const usable =
       known !== undefined &&
-      ageOf(known, now) < errorMs &&
+      this.#ageOf(known) < errorMs &&
       (verdict.kind === 'unavailable' || verdict.ids.includes(known.id));
     if (usable) {
       this.#options.onResolution('stale');
@@ -167,8 +173,20 @@ export class NameResolver {
   #answer(label: string, known: KeptName, stale: boolean): ResolvedName {
     const { id } = known;
     if (!isTxId(id)) throw nameUnsupported(label);
-    const left = this.#lifeMs(label, known) - ageOf(known, this.#now());
+    const left = this.#lifeMs(label, known) - this.#ageOf(known);
     return { ...known, id, label, freshSeconds: Math.max(0, Math.floor(left / 1_000)), stale };
+  }
+
+  #keep(label: string, kept: KeptName): void {
+    this.#keptAt.set(kept, this.#steadyNow());
+    this.#names.set(label, kept);
+  }
+
+  /** A clock that is set makes nothing younger, neither back nor when the time comes that it showed. */
+  #ageOf(kept: KeptName): number {
+    const steadyNow = this.#steadyNow();
+    const keptMs = steadyNow - (this.#keptAt.get(kept) ?? steadyNow);
+    return Math.max(keptMs, Math.abs(this.#now() - kept.resolvedAt));
   }
 
   #lifeMs(label: string, { ttlSeconds, resolvedAt }: KeptName): number {
@@ -180,7 +198,7 @@ export class NameResolver {
     if (this.#dropped.has(label)) return undefined;
     const kept = await this.#options.keep?.load(label).catch(() => undefined);
     if (kept === undefined || kept.resolvedAt < (this.#changed.get(nameOf(label)) ?? 0)) return undefined;
-    if (this.#names.get(label) === undefined) this.#names.set(label, kept);
+    if (this.#names.get(label) === undefined) this.#keep(label, kept);
     return kept;
   }
 
@@ -208,7 +226,7 @@ export class NameResolver {
     else this.#untold.delete(label);
     if (verdict.kind === 'agreed') {
       const kept = keptOf(verdict, this.#now());
-      this.#names.set(label, kept);
+      this.#keep(label, kept);
       this.#absent.delete(label);
       this.#dropped.delete(label);
       keep?.save(label, kept);
@@ -273,11 +291,6 @@ export class NameResolver {
 
 /** Undernames stand before their name, which has no underscore. */
 const nameOf = (label: string): string => label.slice(label.lastIndexOf('_') + 1);
-
-/** A clock that was set back makes nothing younger. */
-function ageOf({ resolvedAt }: KeptName, now: number): number {
-  return Math.abs(now - resolvedAt);
-}
 
 function keptOf(verdict: Verdict & { kind: 'agreed' }, now: number): KeptName {
   const { id, antId, ttlSeconds = defaultTtlSeconds, by } = verdict;

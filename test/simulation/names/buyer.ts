@@ -87,7 +87,7 @@ export class Buyer {
     await life.wait(opening.afterMs);
     await this.#together(opening.names, () => this.#buy(life, true));
     for (;;) {
-      await life.wait(-Math.log(1 - random.fraction()) * pauseMs);
+      await life.idle(random, pauseMs);
       if (!isDay()) continue;
       // Some ask for several things at once.
       const count = random.below(4) === 0 ? random.between(2, 7) : 1;

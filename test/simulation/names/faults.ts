@@ -66,6 +66,25 @@ export function solanaFaults(solana: SolanaNetwork, service: SolanaAddress): Fau
       },
     ),
     {
+      // All of them answer now and then only, so that one question goes to one node and the next to another; one is behind.
+      name: 'solana overloaded',
+      longest: 40 * minute,
+      begin(random) {
+        const late = random.pick(nodes);
+        if (nodes.some(({ refuses }) => refuses > 0) || late.behindMs !== late.usuallyBehindMs)
+          return undefined;
+        late.behindMs = skewed(random, minute, 15 * minute);
+        for (const node of nodes) node.refuses = 0.1 + 0.4 * random.fraction();
+        return {
+          what: `all nodes have too much to do, and ${late.process.name} falls behind`,
+          end() {
+            late.behindMs = late.usuallyBehindMs;
+            for (const node of nodes) node.refuses = 0;
+          },
+        };
+      },
+    },
+    {
       name: 'empty names wallet',
       longest: 60 * minute,
       begin() {

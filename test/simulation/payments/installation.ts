@@ -158,7 +158,8 @@ function configOf(ports: { payment: number; upload: number }, { chain }: Outside
     DATA_DIR: '/nowhere',
     FREE_UPLOAD_LIMIT: '0',
     WORKER_THREADS: '1',
-    BUNDLE_POLL_MS: '120000',
+    // What a clock that was ahead put off may wait for 512 of them: less than what health takes for stuck.
+    BUNDLE_POLL_MS: '20000',
     BUNDLE_MAX_WAIT_MS: '1200000',
     BUNDLE_CONFIRMATIONS: '18',
     ARWEAVE_MIN_CONFIRMATIONS: '18',

@@ -51,9 +51,9 @@ export class Restorer extends Person implements Losses {
     const { isDay } = this.#options;
     for (;;) {
       while (!isDay()) await life.wait(minute);
-      await life.wait(skewed(random, 10 * minute, 2 * hour));
+      await life.wait(this.world.pace * skewed(random, 10 * minute, 2 * hour));
       const backedUpAt = await this.#backUp(life);
-      await life.wait(skewed(random, minute, 2 * hour));
+      await life.wait(this.world.pace * skewed(random, minute, 2 * hour));
       if (!isDay()) continue;
       this.#unfinished = 'the restored ledger is not reconciled';
       this.#loseAndRestore(backedUpAt);

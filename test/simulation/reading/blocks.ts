@@ -109,7 +109,7 @@ export class Blocks {
   readonly program = async (life: Life): Promise<void> => {
     const { random, isDay } = this.#options;
     for (;;) {
-      await life.wait(-Math.log(1 - random.fraction()) * 8 * minute);
+      await life.idle(random, 8 * minute);
       if (!isDay()) continue;
       const held = this.#blocks.filter((one) => one.heldSince !== undefined && one.liftedAt === undefined);
       if (held.length > 0 && random.below(2) === 0) void this.#lift(life, random.pick(held));

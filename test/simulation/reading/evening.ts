@@ -136,10 +136,10 @@ export class Evening {
       isRight: async (life) => {
         const answer = await read(life, this.#options, question);
         const target = registry.now(label);
-        if (target === undefined) return answer?.status === 404;
-        if (answer?.headers['x-arns-resolved-id'] === target.id) return true;
+        if (target === undefined && answer?.status === 404) return true;
+        if (target !== undefined && answer?.headers['x-arns-resolved-id'] === target.id) return true;
         const isRefused = answer?.status === 403 || answer?.status === 451;
-        const { way } = library.resolve(target.id, '');
+        const way = target === undefined ? [] : library.resolve(target.id, '').way;
         return isRefused && blocks.mayRefuse({ label, entries: way }, life.world.time);
       },
     };

@@ -38,21 +38,24 @@ export class Operator {
       const server = random.pick(servers);
       const before = trouble(server);
       if (before === undefined || life.world.time - before.since < toldMs) continue;
-      if (!(await isWell(life, this.#options.network, server))) continue;
+      if ((await complaintOf(life, this.#options.network, server)) !== undefined) continue;
       if (trouble(server)?.since === before.since)
         life.world.broken(`${before.what}, and ${server.process.name} says that all is well`);
     }
   };
 }
 
-/** Whether a server says so; what does not answer is not well. */
-export async function isWell(
+/** What a server complains of; undefined where it says that all is well. What does not answer is not well. */
+export async function complaintOf(
   life: Life,
   network: Network,
   { kind, url, host }: ReadingServer,
-): Promise<boolean> {
+): Promise<string | undefined> {
   const path = kind === 'gateway' ? '/gw/healthcheck?strict=true' : '/router/health';
   const answer = await askOnce(life, network, url, { path, headers: { host } });
-  if (answer?.status !== 200) return false;
-  return kind === 'gateway' || memberOf(tryParseJson(answer.body.toString()), 'degraded') !== true;
+  const text = `${answer?.status} ${answer?.body.toString().slice(0, 300)}`;
+  const isWell =
+    answer?.status === 200 &&
+    (kind === 'gateway' || memberOf(tryParseJson(answer.body.toString()), 'degraded') !== true);
+  return isWell ? undefined : text;
 }

@@ -37,7 +37,7 @@ export class Publisher {
   readonly program = async (life: Life): Promise<void> => {
     const { random, isDay, registry, library } = this.#options;
     for (;;) {
-      await life.wait(-Math.log(1 - random.fraction()) * pauseMs);
+      await life.idle(random, pauseMs);
       if (!isDay()) continue;
       const count = random.below(3) === 0 ? random.between(2, 4) : 1;
       for (let index = 0; index < count; index += 1) void this.#publish(life);

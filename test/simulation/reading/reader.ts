@@ -41,7 +41,7 @@ export class Reader {
   readonly program = async (life: Life): Promise<void> => {
     const { random, isDay } = this.#options;
     for (;;) {
-      await life.wait(-Math.log(1 - random.fraction()) * pauseMs);
+      await life.idle(random, pauseMs);
       if (!isDay()) continue;
       const question = this.#question();
       if (question === undefined) continue;

@@ -15,7 +15,7 @@ import { Indexer } from './indexer.ts';
 import { createReading, type ReadingServer } from './installation.ts';
 import { Judge } from './judge.ts';
 import { Library } from './library.ts';
-import { isWell, Operator } from './operator.ts';
+import { complaintOf, Operator } from './operator.ts';
 import { Publisher } from './publisher.ts';
 import { Reader } from './reader.ts';
 import { Registry } from './registry.ts';
@@ -31,8 +31,6 @@ interface ReadingOptions {
 
 const readers = 3;
 const foreigners = 2;
-/** In most worlds processes look seldom for what others changed. */
-const latePollsMs = 14_000;
 /** Blocks by which an index may be behind the chain where nothing is wrong. */
 const mostBehind = 3;
 
@@ -54,8 +52,6 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
   });
   const { gateways, routers, databases, caches } = installation;
   const servers = [...gateways, ...routers];
-  const pollsLate = random.below(8) === 0 ? 0 : latePollsMs;
-  for (const { process } of servers) process.pollsLate = pollsLate;
   const quietSince = quietness(world, () => isCalm() || !isDay());
   const settled = new Set<string>();
   const people = { network, library, registry, isDay };
@@ -112,7 +108,8 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
       const life = currentLife();
       const wrong: string[] = [];
       for (const server of servers) {
-        if (!(await isWell(life, network, server))) wrong.push(`${server.process.name} is not well`);
+        const complaint = await complaintOf(life, network, server);
+        if (complaint !== undefined) wrong.push(`${server.process.name} is not well: ${complaint}`);
       }
       for (const gateway of gateways) {
         for (const sort of ['HEIGHT_DESC', 'HEIGHT_ASC'] as const) {

@@ -9,6 +9,7 @@ const minute = 60 * second;
 
 /** `spoiled` is told of blobs that nobody can read any more: their items may be given up. */
 export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => void): Fault[] {
+  const missed = new Set<string>();
   return [
     {
       name: 'store away',
@@ -53,12 +54,28 @@ export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => v
       },
     },
     {
+      // Each blob once: looks that find nothing add up to a loss.
+      name: 'missed blobs',
+      longest: 0,
+      begin(random) {
+        const fresh = blobs.digests.filter((digest) => !missed.has(digest)).slice(-3);
+        if (fresh.length === 0) return undefined;
+        const looks = random.between(1, 3);
+        for (const digest of fresh) {
+          missed.add(digest);
+          blobs.hide(digest, looks);
+        }
+        return { what: `the store will not find ${fresh.length} blobs at the next ${looks} looks` };
+      },
+    },
+    {
       name: 'spoiled blob',
       longest: 0,
       begin(random) {
         const { digests } = blobs;
-        if (digests.length === 0) return undefined;
-        const digest = random.pick(digests);
+        // Most are on the chain by now: what is spoiled before it gets there is lost.
+        const digest = digests[digests.length - 1 - Math.floor(skewed(random, 0, digests.length))];
+        if (digest === undefined) return undefined;
         const how = random.pick(['flip', 'tear', 'lose'] as const);
         spoiled(digest);
         if (how === 'lose') blobs.lose(digest);
@@ -70,7 +87,7 @@ export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => v
 }
 
 export function nodeFaults(arweave: ArweaveNetwork, wallet: string): Fault[] {
-  const { nodes } = arweave;
+  const { nodes, pace } = arweave;
   const change = changesOf(nodes);
   return [
     change(
@@ -84,7 +101,8 @@ export function nodeFaults(arweave: ArweaveNetwork, wallet: string): Fault[] {
     ),
     change(
       'node alone',
-      6 * minute,
+      // No fork may be as deep as what counts as permanent.
+      6 * minute * pace,
       'hears no other node',
       (node) => {
         node.isAlone = true;
@@ -162,7 +180,7 @@ export function nodeFaults(arweave: ArweaveNetwork, wallet: string): Fault[] {
     },
     {
       name: 'empty wallet',
-      longest: 60 * minute,
+      longest: 120 * minute,
       begin() {
         const funds = arweave.funds.get(wallet) ?? 0n;
         if (funds === 0n) return undefined;

@@ -47,11 +47,11 @@ export function createUploads(
   const ledger = new SimulatedDatabase(world, 'ledger', testMigrations);
   const blobs = new SimulatedBlobs(world);
   const wallet = testArweaveKey;
-  const pollMs = world.random('upload settings').pick(pollsMs);
+  const pollMs = world.pace * world.random('upload settings').pick(pollsMs);
   arweave.funds.set(wallet.address, 10n ** 15n);
   const processes = Array.from({ length: options.processes }, (_, index): UploadProcess => {
     const port = firstPort + index;
-    const config = configOf(port, pollMs);
+    const config = configOf(port, pollMs, world.pace * longestBundleWaitMs);
     return {
       process: world.process(`upload-${index + 1}`),
       url: `http://127.0.0.1:${port}`,
@@ -86,17 +86,18 @@ const gatewayOf = (url: string | undefined) =>
     ? { publicUrl: 'http://gateway.test' }
     : { publicUrl: url, admin: { url, key: testAdminKey } };
 
-/** Of the bundler: mostly seldom, because the chain makes a block in two minutes. */
-const pollsMs = [20_000, 60_000, 60_000, 120_000];
+/** Of the bundler: seldom, because the chain makes a block in two minutes. What a clock put off waits for 512 of them. */
+const pollsMs = [15_000, 20_000, 30_000];
+const longestBundleWaitMs = 300_000;
 
-function configOf(port: number, pollMs: number): Config {
+function configOf(port: number, pollMs: number, waitMs: number): Config {
   return readConfig({
     UPLOAD_PORT: String(port),
     DATA_DIR: '/nowhere',
     FREE_UPLOAD_LIMIT: '0',
     WORKER_THREADS: '1',
     BUNDLE_POLL_MS: String(pollMs),
-    BUNDLE_MAX_WAIT_MS: '300000',
+    BUNDLE_MAX_WAIT_MS: String(waitMs),
     BUNDLE_CONFIRMATIONS: '10',
     UPLOAD_RETENTION_SECS: '86400',
     MIN_FREE_DISK_BYTES: '0',

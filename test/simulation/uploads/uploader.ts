@@ -64,7 +64,7 @@ export class Uploader {
     const http = new HttpClient({ timeoutMs: 60 * second, maxBytes: 4 * 1024 * 1024 });
     for (;;) {
       const pause = isCalm() && gatewayUrl !== undefined ? calmPauseMs : pauseMs;
-      await life.wait(-Math.log(1 - random.fraction()) * pause);
+      await life.idle(random, pause);
       if (!isDay()) continue;
       // Some come in bursts: each after the answer to the one before, in a row, or all at once.
       const count = random.below(3) === 0 ? random.between(2, 6) : 1;

@@ -48,7 +48,9 @@ export interface NameResolverOptions {
   readonly staleWaitMs: number;
   onHit?(): void;
   onMiss?(): void;
+  /** For tests: unix milliseconds, and milliseconds of a clock that is never set. */
   readonly now?: () => number;
+  readonly steadyNow?: () => number;
 }
 
 /** How long "there is no such name" is believed. */
@@ -61,7 +63,7 @@ const keepMs = 24 * 3_600_000;
 
 interface Entry {
   readonly target: ResolvedTarget | undefined;
-  /** Unix milliseconds. */
+  /** By the clock that is never set. */
   readonly learntAt: number;
   readonly freshMs: number;
   /** Of the sources, when they were asked. */
@@ -71,6 +73,7 @@ interface Entry {
 export class NameResolver {
   readonly #options: NameResolverOptions;
   readonly #now: () => number;
+  readonly #steadyNow: () => number;
   readonly #entries = new LRUCache<string, Entry>({ ...atMost(20_000), ttl: keepMs });
   readonly #asking = new Map<string, Promise<Entry>>();
   /** Names that were changed a moment ago. */
@@ -79,6 +82,7 @@ export class NameResolver {
   constructor(options: NameResolverOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
+    this.#steadyNow = options.steadyNow ?? (() => performance.now());
   }
 
   /** Throws `NameAbsent` where it points nowhere for certain. */
@@ -92,8 +96,7 @@ export class NameResolver {
     const key = `${undername}_${name}`;
     const kept = this.#entries.get(key);
     const entry = kept?.changes === this.#changes() ? kept : undefined;
-    // A clock that was set back makes nothing fresh for longer.
-    if (entry !== undefined && Math.abs(this.#now() - entry.learntAt) < entry.freshMs) {
+    if (entry !== undefined && this.#steadyNow() - entry.learntAt < entry.freshMs) {
       this.#options.onHit?.();
       return entry;
     }
@@ -152,11 +155,10 @@ export class NameResolver {
         const target = await source.resolve(name, undername, journey);
         if (target === undefined) continue;
         const ttlSeconds = overrideTtlSeconds || target.ttlSeconds;
-        const resolvedAt = this.#now();
         const freshMs = this.#changed.has(name) ? unsettledMs : ttlSeconds * 1000;
         return {
-          target: { ...target, ttlSeconds, resolvedAt },
-          learntAt: resolvedAt,
+          target: { ...target, ttlSeconds, resolvedAt: this.#now() },
+          learntAt: this.#steadyNow(),
           freshMs,
           changes,
         };
@@ -172,7 +174,7 @@ export class NameResolver {
     if (failed !== undefined || sources.length === 0) throw upstreamUnavailable(failed);
     if (!askedAll) throw new Unavailable('not-asked');
     const freshMs = this.#changed.has(name) ? unsettledMs : absentMs;
-    return { target: undefined, learntAt: this.#now(), freshMs, changes };
+    return { target: undefined, learntAt: this.#steadyNow(), freshMs, changes };
   }
 }
 
