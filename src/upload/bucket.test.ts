@@ -80,9 +80,14 @@ test('a store that fails refuses the item, charges nothing, and takes it when it
 });
 
 test('an upload that could not be read while it was finalized is finished when the store is back', async () => {
-  const item = await signItem({ data: random.bytes(400_000) }, signer);
-  const id = (await upload.get('/v1/chunks/solana/-1/-1')).body.id;
-  assert.equal((await upload.post(`/v1/chunks/solana/${id}/0`, item)).status, 200);
+  const item = await signItem({ data: random.bytes(partBytes + 1_000) }, signer);
+  const id = (await upload.get(`/v1/chunks/solana/-1/-1?chunkSize=${partBytes}`)).body.id;
+  // The second part comes before its turn, so that it has to be read, and cannot be.
+  s3.fault = (asked) => (asked.startsWith('GET') ? 503 : undefined);
+  for (const offset of [partBytes, 0]) {
+    const part = item.subarray(offset, offset + partBytes);
+    assert.equal((await upload.post(`/v1/chunks/solana/${id}/${offset}`, part)).status, 200);
+  }
   const before = await upload.balance(address);
   s3.fault = () => 503;
   assert.equal((await upload.post(`/v1/chunks/solana/${id}/-1`, none)).status, 503);
