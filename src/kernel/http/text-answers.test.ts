@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fastify } from 'fastify';
-import type { Reply } from './app.ts';
+import { testServer } from '../testing.ts';
+import type { Reply, Request } from './app.ts';
 import { TextAnswers } from './text-answers.ts';
 
 describe('answers that are texts', () => {
@@ -61,5 +62,41 @@ describe('answers that are texts', () => {
         [undefined, undefined, undefined, kept['content-type']],
       ],
     );
+  });
+
+  it('are what the framework would send, whatever a request adds', async (t) => {
+    const text = '{"price":"5 €"}';
+    const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+    const prepared = new TextAnswers(headers);
+    const server = testServer({ cors: { exposeHeaders: ['x-token'] } });
+    t.after(() => server.close());
+    const tokenOf = (request: Request, reply: Reply) => {
+      if (typeof request.headers.token === 'string') reply.header('x-token', request.headers.token);
+    };
+    server.mount((app) => {
+      app.get('/prepared', async (request, reply) => {
+        tokenOf(request, reply);
+        prepared.send(reply, text);
+      });
+      app.get('/plain', async (request, reply) => {
+        tokenOf(request, reply);
+        return reply.headers(headers).send(text);
+      });
+    });
+    await server.listen();
+    const got = async (path: string, init: RequestInit) => {
+      const answer = await fetch(`${server.url}${path}`, init);
+      const { date: _date, ...named } = Object.fromEntries(answer.headers);
+      return { status: answer.status, headers: named, body: await answer.text() };
+    };
+    for (const method of ['GET', 'HEAD']) {
+      for (const token of [undefined, 'one', 'two', undefined]) {
+        const asked = { 'x-request-id': 'the-same', ...(token !== undefined && { token }) };
+        const answer = await got('/prepared', { method, headers: asked });
+        assert.deepEqual(answer, await got('/plain', { method, headers: asked }));
+        assert.equal(answer.headers['x-token'], token);
+        assert.equal(answer.body, method === 'GET' ? text : '');
+      }
+    }
   });
 });

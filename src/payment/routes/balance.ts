@@ -5,7 +5,7 @@
 import { Type } from 'typebox';
 import type { Balance, Credits } from '../../credits/credits.ts';
 import type { App, Reply, Request } from '../../kernel/http/app.ts';
-import { JsonAnswers } from '../../kernel/http/json-answers.ts';
+import { TextAnswers } from '../../kernel/http/text-answers.ts';
 import { readableAddress } from '../../wallets/address.ts';
 import { neverCache } from '../answers.ts';
 import type { Authenticator } from '../auth/request-wallet.ts';
@@ -71,7 +71,10 @@ function readAddress(text: string): string {
 }
 
 function balanceAnswers(credits: Credits): (address: string, reply: Reply) => Promise<void> {
-  const answers = new JsonAnswers(['cache-control', neverCache]);
+  const answers = new TextAnswers({
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': neverCache,
+  });
   return async (address, reply) => {
     const found = await credits.balance(address);
     if (found === undefined) throw userNotFound();
