@@ -32,8 +32,13 @@ const variablesIn = (text: string): string[] => [
   ),
 ];
 
+/** What a start says to settings with a domain of one's own in them. */
 function refusedBy(environment: Readonly<Record<string, string>>): string[] {
-  const config = readConfig(environment);
+  const filled = Object.entries(environment).map(([name, value]) => [
+    name,
+    value.replaceAll('example.org', 'toll.dev'),
+  ]);
+  const config = readConfig(Object.fromEntries(filled));
   checkSettings(config, surfaces);
   return contradictions({ config, surfaces, heard: [], folder: undefined });
 }

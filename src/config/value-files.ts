@@ -42,8 +42,8 @@ export function readValueFiles(environment: Environment, names: readonly string[
   return { values, problems };
 }
 
-/** Throws `Error` with the rest of the sentence "the file …". */
-export function readValueFile(path: string): string {
+/** Throws `Error` with the rest of the sentence "the file …". `mayBeOpen`: to other users of the machine. */
+export function readValueFile(path: string, mayBeOpen = false): string {
   // Opening a pipe that nobody writes to must not hang the start.
   const file = opened(path);
   try {
@@ -51,7 +51,7 @@ export function readValueFile(path: string): string {
     if (!stat.isFile()) throw new Error('is not a file');
     const { mode, size } = stat;
     if (size > sizeLimit) throw new Error(`is too large for a value (${size} bytes)`);
-    if (process.platform !== 'win32' && (mode & openBits) !== 0) {
+    if (!mayBeOpen && process.platform !== 'win32' && (mode & openBits) !== 0) {
       const shown = (mode & 0o7777).toString(8).padStart(4, '0');
       throw new Error(`is open to other users (mode ${shown}): run "chmod 600 ${path}"`);
     }

@@ -27,7 +27,8 @@ export function readGivenKeys(config: GivenKeysConfig): Map<string, Buffer> {
 
 function readFileOf(variable: string, path: string): string {
   try {
-    return readValueFile(path);
+    // Whether it is open to others, the start says.
+    return readValueFile(path, true);
   } catch (error) {
     throw new StartupError(`${variable} ${path} ${messageOf(error)}: the backup would lack it`);
   }

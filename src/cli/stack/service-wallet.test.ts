@@ -19,6 +19,7 @@ import { makeFastRsaKey } from '../../kernel/fast-rsa-key.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { arweaveKey } from '../../wallets/arweave/rsa.ts';
 import { isKnownToEveryone, localWallets } from '../../wallets/local-wallets.ts';
+import { createWallet } from '../wallet-file.ts';
 import { ServiceKeys } from './service-keys.ts';
 import {
   formerServiceWallets,
@@ -76,29 +77,23 @@ test('who only looks at the wallet makes none', async (t) => {
   assert.equal((await readServiceWallet(folder)).key.address, address);
 });
 
-test('a wallet that is given is refused where others may read it, and by whom it cannot be read is said', async (t) => {
-  const { dataDir, keys } = open(t);
-  await keys().wallet();
-  const path = join(dataDir, 'keys', 'service-wallet.json');
+test('a wallet that is given is refused where others may read it and money is real, and by whom it cannot be read is said', async (t) => {
+  const { dataDir } = open(t);
   const log = createLogger({ name: 'test', level: 'silent', format: 'json' });
-  const given = (file: string) =>
-    new ServiceKeys(readConfig({ DATA_DIR: dataDir, SERVICE_WALLET_FILE: file }), log).wallet();
-  chmodSync(path, 0o440);
-  assert.equal(
-    (await given(path)).address,
-    (
-      await keys()
-        .wallet()
-        .catch(() => given(path))
-    ).address,
-  );
-  chmodSync(path, 0o644);
+  const made = join(dataDir, 'wallet.json');
+  const other = await createWallet(made);
+  const given = async (file: string, WORLD = 'public') =>
+    new ServiceKeys(readConfig({ DATA_DIR: dataDir, WORLD, SERVICE_WALLET_FILE: file }), log).wallet();
+  chmodSync(made, 0o440);
+  assert.equal((await given(made)).address, other.address, 'as Kubernetes hands it out');
+  chmodSync(made, 0o644);
   await assert.rejects(
-    async () => given(path),
+    given(made),
     /^StartupError: SERVICE_WALLET_FILE .* is open to other users \(mode 0644\): run "chmod 600 /,
   );
+  assert.equal((await given(made, 'local')).address, other.address, 'who only tries is told');
   await assert.rejects(
-    async () => given(`${path}.gone`),
+    given(`${made}.gone`, 'local'),
     /^StartupError: SERVICE_WALLET_FILE .*\.gone is not there: make it, or do not name it$/,
   );
 });
