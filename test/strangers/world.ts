@@ -127,13 +127,17 @@ export class World {
     const watch = new RouteWatch();
     const folder = mkdtempSync(join(quickFolder(), 'turnpike-strangers-'));
     const parts: Surface[] = [];
+    // What is started goes with a start that fails: the test would never end.
+    await using started = new AsyncDisposableStack();
     const begin = async <T extends Surface>(part: T): Promise<T> => {
       parts.push(part);
+      started.defer(() => part.stop());
       await part.start();
       return part;
     };
     const evm = new EvmChain();
     await evm.start();
+    started.defer(() => evm.stop());
     const base = readConfig({ ...freePorts(), DATA_DIR: join(folder, 'chains') });
     const arweave = await begin(
       createLocalArweave(
@@ -169,6 +173,7 @@ export class World {
     const here = await open('here', {});
     const there = await open('there', { GATEWAY_URL: here.urls.gateway ?? '' });
     watch.stop();
+    started.move();
     return new World({
       clock,
       watch,
