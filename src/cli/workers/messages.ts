@@ -25,7 +25,11 @@ export interface Stop {
 
 export type ToWorker = Begin | Stop | Packet;
 
-export type FromWorker = { readonly kind: 'ready'; readonly addresses: readonly Address[] } | Packet;
+export type FromWorker =
+  /** What is said to a process before it listens is lost. */
+  | { readonly kind: 'listening' }
+  | { readonly kind: 'ready'; readonly addresses: readonly Address[] }
+  | Packet;
 
 /** Questions that the first process passes on: to the other workers, or to all of them. */
 export const toOthers = 'to others';
@@ -35,6 +39,8 @@ export const toAll = 'to all';
 export const isBegin = (message: unknown): message is Begin => textOf(message, 'kind') === 'begin';
 
 export const isStop = (message: unknown): message is Stop => textOf(message, 'kind') === 'stop';
+
+export const isListening = (message: unknown): boolean => textOf(message, 'kind') === 'listening';
 
 export const isReady = (message: unknown): message is Extract<FromWorker, { kind: 'ready' }> =>
   textOf(message, 'kind') === 'ready';

@@ -18,7 +18,7 @@ import { hear, heard } from '../../kernel/workers/fellows.ts';
 import { servingFlags } from '../../kernel/workers/node-flags.ts';
 import type { NetworkFacts } from '../stack/local-network.ts';
 import type { Address } from '../stack.ts';
-import { isReady, type ToWorker, toAll, toOthers } from './messages.ts';
+import { isListening, isReady, type ToWorker, toAll, toOthers } from './messages.ts';
 
 /** A worker that dies sooner than this after it was ready, or before, counts as failing. */
 const soundMs = 10_000;
@@ -139,16 +139,20 @@ export class Workers implements Surface {
     const launched: Launched = { worker, channel, isReady: false, ended };
     this.#workers.set(index, launched);
     worker.on('message', (message: unknown) => {
+      if (isListening(message)) return this.#begin(worker, index);
       if (!isReady(message)) return channel.take(message);
       readyAt = Date.now();
       launched.isReady = true;
       if (this.addresses.length === 0) this.addresses = message.addresses;
       ready.resolve();
     });
+    return ready.promise;
+  }
+
+  #begin(worker: Worker, index: number): void {
     const { count, surfaces, network, consoleUrl } = this.#options;
     const known = { count, surfaces, network: network(), consoleUrl: consoleUrl() };
     tell(worker, { kind: 'begin', index, config: this.#configWithPorts(), ...known });
-    return ready.promise;
   }
 
   #configWithPorts(): Config {

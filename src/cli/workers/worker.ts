@@ -47,6 +47,7 @@ export function asWorker(): WorkerLife | undefined {
     });
     begin.resolve(message);
   });
+  say({ kind: 'listening' });
   return {
     begin: begin.promise,
     host: ending,
