@@ -262,7 +262,10 @@ describe('the container file', () => {
     const set = steps
       .filter(({ word }) => word === 'ENV')
       .flatMap(({ rest }) => rest.split(' '))
-      .map((pair): [string, string] => [pair.split('=')[0] ?? '', pair.split('=')[1] ?? '']);
+      .map((pair): [string, string] => {
+        const [name = '', ...value] = pair.split('=');
+        return [name, value.join('=')];
+      });
     const data = join(folder, 'data');
     const env = {
       ...environment(),

@@ -119,7 +119,9 @@ const atTheFront: RequestListener = (request, response) => {
 const atHome: RequestListener = (request, response) => {
   if (request.url?.includes(id)) return void response.end('content');
   response.writeHead(world.health.length === 0 ? 200 : 503);
-  response.end(JSON.stringify({ reasons: world.health }));
+  // As the upload service tells them, and as the gateway does.
+  const isInLines = request.url?.startsWith('/health') === true;
+  response.end(isInLines ? world.health.join('\n') : JSON.stringify({ reasons: world.health }));
 };
 
 /** An Arweave node, a Solana RPC and a source of rates. */

@@ -39,7 +39,8 @@ async function lookAtService({ config, view }: Patient, name: ServiceName): Prom
 
 function reasonsIn(text: string): string[] {
   const body = tryParseJson(text);
-  const told = memberOf(body, 'reasons') ?? memberOf(body, 'reason') ?? body;
+  // The upload and payment services tell theirs in lines.
+  const told = memberOf(body, 'reasons') ?? memberOf(body, 'reason') ?? body ?? text.split('\n');
   const list: unknown[] = Array.isArray(told) ? told : [told];
   return list
     .filter((reason) => typeof reason === 'string' && reason !== '')
