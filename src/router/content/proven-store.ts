@@ -12,7 +12,8 @@ import { atMost } from '../../kernel/at-most.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
-import { assignments, type Columns, insertion } from '../../storage/sql/columns.ts';
+import { assignments, type Columns } from '../../storage/sql/columns.ts';
+import { insertRows } from '../../storage/sql/many-rows.ts';
 import type { Migration, Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { KeptName, NameKeeper } from '../names/resolver.ts';
 
@@ -108,9 +109,6 @@ interface Write {
 const byTableAndKey = (one: Write, other: Write): number =>
   compare(one.table.name, other.table.name) || compare(one.key, other.key);
 const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
-
-/** Rows that are inserted by one statement. */
-const rowsTogether = 32;
 
 /** Rows that are kept at most. */
 export interface ProvenLimits {
@@ -271,12 +269,9 @@ export class ProvenStore implements NameKeeper, Part {
     const added = new Map<Table, number>();
     const add = (table: Table, difference: number) => added.set(table, (added.get(table) ?? 0) + difference);
     // Always in one order, so that two processes never wait for each other.
-    const sorted = writes.toSorted(byTableAndKey);
-    for (let at = 0; at < sorted.length; ) {
-      const together = rowsFrom(sorted, at);
-      const [{ table, key }] = together;
-      at += together.length;
-      if (together[0].row !== undefined) add(table, await put(tx, table, together));
+    for (const run of runsOf(writes.toSorted(byTableAndKey))) {
+      const [{ table, key, row }] = run;
+      if (row !== undefined) add(table, await put(tx, table, run));
       else add(table, -(await tx.run(`DELETE FROM ${table.name} WHERE ${table.key} = ?`, key)));
     }
     for (const [table, limit] of this.#limits) {
@@ -295,28 +290,32 @@ export class ProvenStore implements NameKeeper, Part {
   }
 }
 
-/** What is written next: so many rows of one table that one statement inserts them, or one write alone. */
-function rowsFrom(writes: readonly Write[], at: number): readonly [Write, ...Write[]] {
-  const [first, ...others] = writes.slice(at, at + rowsTogether);
-  if (first === undefined) throw new RangeError('no write is left');
-  const areAlike = others.every(({ table, row }) => table === first.table && row !== undefined);
-  return areAlike && others.length === rowsTogether - 1 && first.row !== undefined
-    ? [first, ...others]
-    : [first];
+/** Writes that one statement makes: rows of one table, or one that is removed. */
+function* runsOf(writes: readonly Write[]): Generator<readonly [Write, ...Write[]]> {
+  let run: [Write, ...Write[]] | undefined;
+  for (const write of writes) {
+    const isAlike = run?.[0].table === write.table && run[0].row !== undefined && write.row !== undefined;
+    if (isAlike) run?.push(write);
+    else {
+      if (run !== undefined) yield run;
+      run = [write];
+    }
+  }
+  if (run !== undefined) yield run;
 }
 
 /** Inserts or replaces rows; answers how many are new, so that rows are counted without looking. */
 async function put(tx: SqlExecutor, { name, key: column }: Table, writes: readonly Write[]): Promise<number> {
-  const rows = writes.map(({ key, row }): Columns => ({ [column]: key, ...row }));
-  const values = rows.flatMap((row) => Object.values(row));
-  const insert = `INSERT INTO ${name} ${insertion(rows[0] ?? {}, rows.length)} ON CONFLICT (${column}) DO NOTHING`;
-  const inserted = await tx.run(insert, ...values);
-  if (inserted === rows.length) return inserted;
-  // Those that are new are written once more as they are.
+  const columns = [column, ...Object.keys(writes[0]?.row ?? {})];
+  const rows = writes.map(({ key, row = {} }) => [key, ...Object.values(row)]);
+  const suffix = `ON CONFLICT (${column}) DO NOTHING RETURNING ${column} AS key`;
+  const inserted = await insertRows<{ key: string }>(tx, name, columns, rows, suffix);
+  const added = new Set(inserted.map(({ key }) => key));
   for (const { key, row = {} } of writes) {
+    if (added.delete(key)) continue;
     await tx.run(`UPDATE ${name} SET ${assignments(row)} WHERE ${column} = ?`, ...Object.values(row), key);
   }
-  return inserted;
+  return inserted.length;
 }
 
 /** Answers how many rows there are then. */

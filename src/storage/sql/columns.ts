@@ -3,11 +3,10 @@ import type { SqlValue } from './sql.ts';
 
 export type Columns = Readonly<Record<string, SqlValue>>;
 
-/** `(a, b) VALUES (?, ?)`, for several rows `(a, b) VALUES (?, ?), (?, ?)` */
-export function insertion(columns: Columns, rows = 1): string {
+/** `(a, b) VALUES (?, ?)` */
+export function insertion(columns: Columns): string {
   const names = Object.keys(columns);
-  const row = `(${names.map(() => '?').join(', ')})`;
-  return `(${names.join(', ')}) VALUES ${Array.from({ length: rows }, () => row).join(', ')}`;
+  return `(${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
 }
 
 /** `a = ?, b = ?` */
