@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { silent } from '../../../test/support/local-gateway.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
@@ -26,6 +27,16 @@ describe('a bucket', () => {
     assert.equal(buckets.tokens('a'), 100);
     assert.equal(buckets.secondsUntil('a', 101), undefined);
     assert.equal(buckets.tokens('b'), 100);
+  });
+
+  it('gains nothing for the time before it was first used', async () => {
+    const buckets = new Buckets({ capacity: 1_000_000, refillPerSecond: 1_000, max: 10 });
+    const began = performance.now();
+    await eventually('time has passed', () => performance.now() > began + 50);
+    const taken = performance.now();
+    assert.ok(buckets.take('a', 1_000_000));
+    const gained = await eventually('it fills again', () => buckets.tokens('a') || undefined);
+    assert.ok(gained <= performance.now() - taken, String(gained));
   });
 
   it('keeps a hundred thousand clients in bounded memory', () => {

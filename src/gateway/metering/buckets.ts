@@ -154,15 +154,17 @@ export class Buckets {
 }
 
 const tickMs = 5;
-const clock = { now: performance.now(), ticks: false };
+const clock = { now: 0, ticks: false };
 
 /** Milliseconds, up to one tick late. */
 function coarseNow(): number {
   if (!clock.ticks) {
     clock.ticks = true;
-    setInterval(() => {
+    const read = () => {
       clock.now = performance.now();
-    }, tickMs).unref();
+    };
+    read();
+    setInterval(read, tickMs).unref();
   }
   return clock.now;
 }
