@@ -4,10 +4,28 @@ import type { TestEvent } from 'node:test/reporters';
 export default async function* failedFiles(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const told = new Set<string>();
   for await (const { type, data } of events) {
-    if (type !== 'test:fail' || data.file === undefined || told.has(data.file)) continue;
+    if (type !== 'test:fail') continue;
     // A test that may fail because it is marked `todo` is no failure.
     if (data.todo !== undefined && data.todo !== false) continue;
-    told.add(data.file);
-    yield `${data.file}\n`;
+    const file = fileOf(data);
+    if (file === undefined || told.has(file)) continue;
+    told.add(file);
+    yield `${file}\n`;
   }
+}
+
+/** The file that was run, not the one in which a helper has made the test; of several that were run as one, that alone if it can be told. */
+function fileOf(failed: {
+  readonly nesting: number;
+  readonly file?: string | undefined;
+  readonly entryFile?: string | undefined;
+  readonly details: { readonly error: { readonly cause?: unknown } };
+}): string | undefined {
+  const { nesting, file, entryFile = file } = failed;
+  if (entryFile?.endsWith('.mjs') !== true) return entryFile;
+  if (file?.endsWith('.test.ts') === true) return file;
+  const { cause } = failed.details.error;
+  const [inStack] = (cause instanceof Error && cause.stack?.match(/(?<=file:\/\/)\/\S+\.test\.ts/)) || [];
+  // What fails inside fails the outermost, too.
+  return inStack ?? (nesting === 0 ? entryFile : undefined);
 }

@@ -171,13 +171,8 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
     if (run.status === 0) return [];
     const told = existsSync(list) ? readFileSync(list, 'utf8').split('\n').filter(Boolean) : [];
     if (run.status === null || told.length === 0) return [...files];
-    // A group is told with each of its files that failed; where it ended at once, all of it failed.
-    const failures = told.map((file) => relative(root, file));
-    return failures.flatMap((file) => {
-      const group = groups[entries.indexOf(resolve(root, file))];
-      if (group === undefined) return [file];
-      return group.some((one) => failures.includes(one)) ? [] : group;
-    });
+    // A group that ended at once is told itself: all of it failed.
+    return told.flatMap((file) => groups[entries.indexOf(file)] ?? [relative(root, resolve(root, file))]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -74,7 +74,7 @@ async function survives(databaseUrl: string | undefined, folder: string, name: s
     const store = async () => {
       const sizes = Array.from({ length: itemsOfBlow }, (_, index) => (index % 5 === 0 ? 40_000 : 300));
       const payloads = sizes.map((size) => random.bytes(size));
-      stored.push(...(await storeItems({ sql, blobs }, payloads)).map(({ id }) => id));
+      stored.push(...(await storeItems({ sql, blobs }, payloads, Date.now)).map(({ id }) => id));
     };
     const start = () => startChild([databaseUrl ?? '-', folder, name, blobFolder, node.client.url]);
     children.push(...(await Promise.all([start(), start()])));

@@ -122,6 +122,8 @@ interface StoredTestItem {
 export async function storeItems(
   { sql, blobs }: { readonly sql: Sql; readonly blobs: BlobStore },
   payloads: readonly Buffer[],
+  /** Where others clean up meanwhile by a clock of their own. */
+  now?: () => number,
 ): Promise<StoredTestItem[]> {
   const stored: StoredTestItem[] = [];
   for (const [index, payload] of payloads.entries()) {
@@ -133,7 +135,8 @@ export async function storeItems(
     assert.ok(typeof header !== 'string');
     const isInline = payload.length <= inlineBytes;
     const segments = isInline ? [] : [{ ...(await blobs.put(payload)), start: 0 }];
-    await noteBlobs(sql, segments, index);
+    const notedAt = now?.() ?? index;
+    await noteBlobs(sql, segments, notedAt);
     await sql.transaction(async (tx) => {
       await insertItem(tx, {
         ...{ id: header.id, owner: header.ownerAddress, signer: address, signatureType: 4 },
@@ -141,7 +144,7 @@ export async function storeItems(
         ...{ winc: winc(0n), receivedAt: index, deadlineHeight: 1_000_000, answer: {}, segments },
         ...{ isNoted: true, head: isInline ? bytes : header.bytes, announceAt: undefined },
       });
-      await useNoted(tx, segments, index);
+      await useNoted(tx, segments, notedAt);
     });
     stored.push({ id: header.id, bytes, payload, digest: segments[0]?.digest });
   }
