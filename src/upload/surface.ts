@@ -34,6 +34,7 @@ import { Bundler } from './bundler/bundler.ts';
 import { createBundlingWatch } from './bundler/bundling-watch.ts';
 import { anchorLife } from './bundler/confirm.ts';
 import { LookBack } from './bundler/look-back.ts';
+import { createWalletOfBefore } from './bundler/wallet-of-before.ts';
 import { translateError } from './errors.ts';
 import { PayloadHashes } from './hashing/payload-hash.ts';
 import { type ChainHead, createChainHead } from './intake/chain-head.ts';
@@ -172,6 +173,7 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       multipartPart(config, shared, intake, paid),
       bundlerPart(config, shared, intake),
       lookBackPart(config, shared),
+      createWalletOfBefore({ sql, log, wallets: [deps.wallet.address, ...(deps.formerWallets ?? [])] }),
       createBundlingWatch({
         ...{ sql, log, metrics, now, nodes: shared.nodes, address: deps.wallet.address },
         maxWaitMs: config.BUNDLE_MAX_WAIT_MS,
