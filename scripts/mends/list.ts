@@ -2183,4 +2183,26 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/router/moderation/blocklist.test.ts' },
   },
+  {
+    what: 'an item that waited at a backup and was bundled before the restore is bundled and paid for again',
+    undo: [
+      {
+        file: 'src/upload/bundler/after-restore.ts',
+        find: "'received_at > COALESCE((SELECT restored_at FROM upload_restores), -1)'",
+        put: "'received_at > -1'",
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/look-back.test.ts' },
+  },
+  {
+    what: 'a bundle that a gateway names is believed to be of the service, whoever signed it',
+    undo: [
+      {
+        file: 'src/upload/bundler/look-back.ts',
+        find: '    wallets.includes(encodeBase64url(owner)) &&\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/look-back.test.ts' },
+  },
 ];

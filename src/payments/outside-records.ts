@@ -13,6 +13,8 @@ export interface OutsideRecord {
   readonly what: string;
   /** Why only a person can deal with it; undefined where it carries its own proof. */
   readonly openBecause?: string | undefined;
+  /** Why nobody has to deal with it: the service has seen to it. */
+  readonly takenInBecause?: string | undefined;
   /** Credits what it proves, once however often it is called. There where it carries its own proof. */
   credit?(): Promise<CreditOutcome>;
 }

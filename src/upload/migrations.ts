@@ -228,4 +228,18 @@ export const uploadMigrations: readonly Migration[] = [
       ALTER TABLE upload_items ADD COLUMN not_before BIGINT;
     `,
   },
+  {
+    // One row after a restore, until the bundles that were posted since the backup were looked for. `height`: of the chain at the
+    // first look. `others`: of a bundle that was found so, its items that are not here; NULL for those that were made here.
+    id: 'upload-014-restores',
+    up: `
+      CREATE TABLE upload_restores (
+        one BIGINT PRIMARY KEY,
+        since BIGINT NOT NULL,
+        restored_at BIGINT NOT NULL,
+        height BIGINT
+      );
+      ALTER TABLE upload_bundles ADD COLUMN others BIGINT;
+    `,
+  },
 ];

@@ -32,6 +32,9 @@ import { Announcer } from './announcer/announcer.ts';
 import type { GatewayPlace, ToldGateway } from './announcer/told-gateway.ts';
 import { Bundler } from './bundler/bundler.ts';
 import { createBundlingWatch } from './bundler/bundling-watch.ts';
+import { anchorLife } from './bundler/confirm.ts';
+import { LookBack } from './bundler/look-back.ts';
+import { createWalletOfBefore } from './bundler/wallet-of-before.ts';
 import { translateError } from './errors.ts';
 import { PayloadHashes } from './hashing/payload-hash.ts';
 import { type ChainHead, createChainHead } from './intake/chain-head.ts';
@@ -82,6 +85,8 @@ export interface UploadDeps {
   readonly wallet: ArweaveKey;
   /** Signs receipts. */
   readonly receiptKey: ArweaveKey;
+  /** Addresses of wallets that paid for bundles earlier. */
+  readonly formerWallets?: readonly string[];
   /** Signs data that came unsigned with an x402 payment. */
   readonly dataKey: ArweaveKey;
   /** Deposit addresses by token, for `/info`. */
@@ -167,6 +172,8 @@ export function createUploadSurface(config: Config, deps: UploadDeps): Surface {
       ...(paid === undefined ? [] : [paid]),
       multipartPart(config, shared, intake, paid),
       bundlerPart(config, shared, intake),
+      lookBackPart(config, shared),
+      createWalletOfBefore({ sql, log, wallets: [deps.wallet.address, ...(deps.formerWallets ?? [])] }),
       createBundlingWatch({
         ...{ sql, log, metrics, now, nodes: shared.nodes, address: deps.wallet.address },
         maxWaitMs: config.BUNDLE_MAX_WAIT_MS,
@@ -426,6 +433,20 @@ function bundlerPart(config: Config, shared: Shared, { hashes }: IntakePart): Pa
         : [`${stuck === 1 ? '1 bundle is' : `${stuck} bundles are`} stuck on the way to the chain.`];
     },
   };
+}
+
+/** For bundles that were posted between a backup and its restore. */
+function lookBackPart(config: Config, shared: Shared): Part {
+  const { gateway, wallet, formerWallets = [] } = shared;
+  const lookBack = new LookBack({
+    ...shared,
+    pollMs: config.BUNDLE_POLL_MS,
+    gatewayUrls: [...new Set([gateway.admin?.url ?? gateway.publicUrl, ...config.TRUSTED_GATEWAYS_URLS])],
+    wallets: [wallet.address, ...formerWallets],
+    // A local chain makes no blocks while nothing waits for one.
+    blocksToWait: config.WORLD === 'local' ? 0 : anchorLife,
+  });
+  return { name: 'look-back', jobs: [lookBack], problems: () => lookBack.problems() };
 }
 
 /** Undefined where bundles are not watched. */

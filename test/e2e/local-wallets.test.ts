@@ -149,6 +149,7 @@ test('commands find what runs by the data folder alone', async () => {
   );
   const table = await turnpike('status');
   assert.match(table.out, /gateway +http:\/\/\S+ +healthy/);
+  assert.doesNotMatch(table.out, /but:/);
 
   const renamed = await turnpike('env', '--override', 'GATEWAY_URL=VITE_GATEWAY_URL');
   assert.ok(renamed.out.includes(`VITE_GATEWAY_URL="${stack.urls.gateway}"\n`));

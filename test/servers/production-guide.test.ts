@@ -270,9 +270,16 @@ const effects: [RegExp, (result: BlockResult) => void | Promise<void>][] = [
   ],
   [
     /^HEIGHT=/,
-    () => {
+    async () => {
       assert.match(read('etc/turnpike/turnpike.env'), /^START_HEIGHT=[0-9]+$/m);
       assert.doesNotMatch(read('etc/turnpike/turnpike.env'), /START_HEIGHT=1900000/);
+      const made = read('etc/turnpike/turnpike.env');
+      const { error } = await run(`(\nNODE=http://127.0.0.1:1\n${blockOf(/^HEIGHT=/)}\n)`);
+      assert.match(
+        error,
+        /^http:\/\/127\.0\.0\.1:1 does not tell its height: START_HEIGHT=\d+ stays\. .*\n$/,
+      );
+      assert.equal(read('etc/turnpike/turnpike.env'), made);
       // From here on the operator's own settings hold.
       writeFileSync(at('etc/turnpike/turnpike.env'), localSettings());
     },
@@ -338,6 +345,11 @@ const effects: [RegExp, (result: BlockResult) => void | Promise<void>][] = [
     async () => {
       const used = read('etc/nginx/conf.d/turnpike.conf').match(/^ +server 127\.0\.0\.1:\d+ max_fails=0;$/gm);
       assert.equal(used?.length, 8);
+      const scraped = read('etc/prometheus/prometheus.yml').match(/(?<=targets: ).*/g);
+      assert.deepEqual(
+        scraped,
+        [4000, 4001, 4002, 3000].map((port) => `["127.0.0.1:${port}", "127.0.0.1:${port + 10}"]`),
+      );
       assert.equal(await runningProcesses(), 2);
     },
   ],
@@ -373,6 +385,7 @@ const effects: [RegExp, (result: BlockResult) => void | Promise<void>][] = [
     () => {
       assert.ok(told().includes('docker compose up --detach'));
       assert.doesNotMatch(read('root/turnpike/compose.yaml'), /example\.org/);
+      assert.equal(read('root/turnpike/turnpike.env'), read('etc/turnpike/turnpike.env'));
       assert.deepEqual(readdirSync(at('root/turnpike/certificates')), ['fullchain.pem', 'privkey.pem']);
     },
   ],
@@ -383,12 +396,20 @@ const effects: [RegExp, (result: BlockResult) => void | Promise<void>][] = [
         assert.doesNotMatch(read(`root/turnpike/kubernetes/${file}`), /example\.org/, file);
       }
       assert.ok(told().includes(`kubectl apply --kustomize ${at('root/turnpike/kubernetes')}`));
+      assert.ok(told().some((line) => line.startsWith('kubectl create secret tls turnpike-tls ')));
+      for (const [line, name, value] of read('etc/turnpike/turnpike.env').matchAll(
+        /^(ARWEAVE_NODE_URLS|START_HEIGHT)=(.*)$/gm,
+      )) {
+        assert.ok(read('root/turnpike/kubernetes/settings.yaml').includes(`\n  ${name}: "${value}"\n`), line);
+      }
     },
   ],
 ];
 
+const blocks = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+const blockOf = (form: RegExp): string => blocks.find((block) => form.test(block)) ?? '';
+
 test('every block of docs/production.md does what the page says', async (t) => {
-  const blocks = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
   assert.ok(blocks.length >= 15, `${blocks.length} blocks`);
   const used = new Set<RegExp>();
   let isRight = true;

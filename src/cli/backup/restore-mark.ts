@@ -24,6 +24,9 @@ export type RestoreMark = Readonly<{
   restoredAt: number;
 }>;
 
+/** Clocks differ, and what was on its way when the backup was made may be of before it. */
+export const overlapMs = 3_600_000;
+
 const read = jsonReader('restore.json', mark);
 const fileOf = (dataDir: string): string => join(dataDir, 'restore.json');
 

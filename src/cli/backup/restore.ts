@@ -17,11 +17,12 @@ import { openKeys } from '../../storage/backup/sealed-keys.ts';
 import { restoreSqlite } from '../../storage/backup/sqlite-copy.ts';
 import { BackupDamaged, readPart } from '../../storage/backup/stored-bytes.ts';
 import { openBlobStore } from '../../storage/blobs/open.ts';
+import { noteRestore } from '../../upload/bundler/after-restore.ts';
 import { openLedgerDatabase } from '../ledger-database.ts';
 import { type CheckedLedger, checkLedger } from './check-ledger.ts';
 import { type DatabaseConfig, postgresOf, sharedDatabases, sqlitePath } from './databases.ts';
 import { writeBelow, writeKeys } from './files.ts';
-import { readRestoreMark, writeRestoreMark } from './restore-mark.ts';
+import { overlapMs, readRestoreMark, writeRestoreMark } from './restore-mark.ts';
 
 export type RestoreConfig = DatabaseConfig & Pick<Config, 'BLOB_STORE_URL' | 'WORLD'>;
 
@@ -188,8 +189,11 @@ async function checkRestored(
   step('checking the ledger');
   const ledger = await openLedgerDatabase(config);
   try {
-    // Whoever held them did so when the copy was made; the backup itself was one of them.
-    await ledger.run('DELETE FROM upload_leases');
+    await ledger.transaction(async (tx) => {
+      // Whoever held them did so when the copy was made; the backup itself was one of them.
+      await tx.run('DELETE FROM upload_leases');
+      await noteRestore(tx, { since: manifest.begunAt - overlapMs, restoredAt: Date.now() });
+    });
     return await checkLedger(ledger);
   } finally {
     await ledger.close();

@@ -8,15 +8,13 @@ import { writeFileDurably } from '../../kernel/files.ts';
 import { makeFilesPrivate, privateFileMode } from '../../kernel/private-files.ts';
 import { rowReader } from '../../storage/sql/typed-rows.ts';
 import { type AdminClient, adminClient } from '../admin-clients.ts';
-import { readRestoreMark } from '../backup/restore-mark.ts';
+import { overlapMs, readRestoreMark } from '../backup/restore-mark.ts';
 import { type Command, printJson, readArguments, UsageError } from '../command.ts';
 import { serviceUrl } from '../service-url.ts';
 
 /** Something is left to a person, or somebody outside did not answer. */
 const openExit = 3;
 const pollMs = 500;
-/** Clocks differ, and what was on its way when the backup was made may be of before it. */
-const overlapMs = 3_600_000;
 
 export const reconcile: Command = {
   usage: `turnpike reconcile [--dry-run] [--since <time>] [--report <file>] [--json]

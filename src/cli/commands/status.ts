@@ -3,6 +3,7 @@ import { readProcessConfig } from '../../config/config.ts';
 import { memberOf, tryParseJson } from '../../formats/json.ts';
 import { HttpClient, readLimited } from '../../outside/http.ts';
 import { type Command, printJson, readArguments } from '../command.ts';
+import { reasonsIn, strictHealthPaths } from '../health-answers.ts';
 import { findProcesses, type RunningProcess } from '../run-file.ts';
 import { reasonOf } from '../service-client.ts';
 import type { Address } from '../stack.ts';
@@ -10,7 +11,8 @@ import type { Address } from '../stack.ts';
 export const status: Command = {
   usage: `turnpike status [--json]
 
-What runs on DATA_DIR, where it listens and how it is. The exit code is 0 when something runs and all of it is well.`,
+What runs on DATA_DIR, where it listens and how it is. The exit code is 0 when something runs and all of it
+serves, as it is asked by probes. What is wrong all the same, such as no node or a wallet that runs dry, follows "but:".`,
   async run(args) {
     const { values } = readArguments({ args, options: { json: { type: 'boolean' } } });
     const { DATA_DIR } = readProcessConfig();
@@ -30,8 +32,10 @@ What runs on DATA_DIR, where it listens and how it is. The exit code is 0 when s
 
 interface Part extends Address {
   readonly ok: boolean;
-  /** `healthy`, or what is wrong. */
+  /** `healthy`, or why it does not serve. */
   readonly health: string;
+  /** What is wrong although it serves. */
+  readonly but: readonly string[];
 }
 
 interface Looked extends Omit<RunningProcess, 'addresses'> {
@@ -64,33 +68,49 @@ async function lookAt({ addresses, ...rest }: RunningProcess): Promise<Looked> {
 async function askHealth(address: Address): Promise<{ part: Part; height: number | undefined }> {
   const { name, url } = address;
   try {
-    const answer = await http.open(`${url}${healthPaths[name] ?? '/'}`, { idleTimeoutMs: 5_000 });
-    const body = tryParseJson(String(await readLimited(answer.body, 256 * 1024)));
-    const height = memberOf(body, 'height');
+    const [{ status, text }, but] = await Promise.all([
+      ask(`${url}${healthPaths[name] ?? '/'}`),
+      complaints(address),
+    ]);
+    const height = memberOf(tryParseJson(text), 'height');
     // The card provider has no route for it: any answer but a failure shows that it runs.
-    const ok = answer.status < 400 || (name === 'card' && answer.status < 500);
+    const ok = status < 400 || (name === 'card' && status < 500);
+    const health = ok ? 'healthy' : reasonsIn(text).join('; ') || `answers ${status}`;
     return {
-      part: { ...address, ok, health: ok ? 'healthy' : unwell(answer.status, body) },
+      part: { ...address, ok, health, but: ok ? but : [] },
       height: name === 'arweave' && typeof height === 'number' ? height : undefined,
     };
   } catch (error) {
-    return { part: { ...address, ok: false, health: `no answer (${reasonOf(error)})` }, height: undefined };
+    const health = `no answer (${reasonOf(error)})`;
+    return { part: { ...address, ok: false, health, but: [] }, height: undefined };
   }
 }
 
-function unwell(status: number, body: unknown): string {
-  const reasons = memberOf(body, 'reasons');
-  const told = Array.isArray(reasons) ? reasons.map(String).join('; ') : memberOf(body, 'reason');
-  return typeof told === 'string' && told !== '' ? told : `answers ${status}`;
+async function complaints({ name, url }: Address): Promise<string[]> {
+  const paths: Readonly<Record<string, string>> = strictHealthPaths;
+  const path = paths[name];
+  if (path === undefined) return [];
+  try {
+    const { status, text } = await ask(`${url}${path}`);
+    return status < 400 ? [] : reasonsIn(text);
+  } catch (error) {
+    return [`what may be wrong is not told (${reasonOf(error)})`];
+  }
+}
+
+async function ask(url: string): Promise<{ readonly status: number; readonly text: string }> {
+  const { status, body } = await http.open(url, { idleTimeoutMs: 5_000 });
+  return { status, text: String(await readLimited(body, 256 * 1024)) };
 }
 
 function describe({ pid, version, world, dataDir, startedAt, height, parts }: Looked): string {
   const width = (values: readonly string[]) => Math.max(...values.map((value) => value.length));
   const names = width(parts.map(({ name }) => name));
   const urls = width(parts.map(({ url }) => url));
-  const rows = parts.map(
-    ({ name, url, health }) => `  ${name.padEnd(names)}  ${url.padEnd(urls)}  ${health}`,
-  );
+  const rows = parts.flatMap(({ name, url, health, but }) => [
+    `  ${name.padEnd(names)}  ${url.padEnd(urls)}  ${health}`,
+    ...but.map((reason) => `  ${''.padEnd(names)}  but: ${reason}`),
+  ]);
   const chain = height === null ? '' : `, local chain at height ${height}`;
   return [
     `Turnpike ${version} runs in the world ${world}${chain} (process ${pid}, since ${startedAt})`,

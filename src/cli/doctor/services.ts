@@ -1,17 +1,12 @@
 /** The services where they listen: whether they run and are well. */
-import { memberOf, tryParseJson } from '../../formats/json.ts';
+import { reasonsIn, strictHealthPaths } from '../health-answers.ts';
 import { reasonOf } from '../service-client.ts';
 import { serviceUrl } from '../service-url.ts';
 import { type Finding, ok, wrong } from './finding.ts';
 import { type Patient, type ServiceName, serviceNames } from './patient.ts';
 
 /** What a balancer should ask, too. */
-export const healthPaths: Readonly<Record<ServiceName, string>> = {
-  gateway: '/gw/healthcheck?strict=true',
-  router: '/router/ready',
-  upload: '/health?strict=true',
-  payment: '/health?strict=true',
-};
+const healthPaths: Readonly<Record<ServiceName, string>> = { ...strictHealthPaths, router: '/router/ready' };
 
 export async function lookAtServices(patient: Patient): Promise<Finding[]> {
   const started = serviceNames.filter((name) => patient.surfaces.includes(name));
@@ -35,14 +30,4 @@ async function lookAtService({ config, view }: Patient, name: ServiceName): Prom
     const what = `the ${name} does not answer at ${url} (${reasonOf(error)})`;
     return [wrong(what, `start it ("turnpike start ${name}"), or look at its log`)];
   }
-}
-
-function reasonsIn(text: string): string[] {
-  const body = tryParseJson(text);
-  // The upload and payment services tell theirs in lines.
-  const told = memberOf(body, 'reasons') ?? memberOf(body, 'reason') ?? body ?? text.split('\n');
-  const list: unknown[] = Array.isArray(told) ? told : [told];
-  return list
-    .filter((reason) => typeof reason === 'string' && reason !== '')
-    .map((reason) => String(reason).slice(0, 300));
 }

@@ -37,6 +37,7 @@ export async function makeUpload(needs: UploadNeeds): Promise<Surface> {
     pricing,
     ...(x402 === undefined ? {} : { x402 }),
     wallet,
+    formerWallets: await keys.formerWallets(),
     receiptKey: await keys.receipts(),
     dataKey: await keys.unsignedData(),
     // Where the payment surface takes each token.

@@ -1,5 +1,5 @@
 /** Transactions of a wallet as a gateway's GraphQL lists them, the newest first. */
-import { isRecord, memberOf, textOf, tryParseJson } from '../../formats/json.ts';
+import { isCount, isRecord, memberOf, textOf, tryParseJson } from '../../formats/json.ts';
 import { HttpClient, OutsideUnavailable } from '../http.ts';
 
 export interface ListedTransaction {
@@ -57,13 +57,50 @@ export async function* listTransactions(
   }
 }
 
-async function pageOf(client: HttpClient, gatewayUrl: string, variables: object) {
-  const answer = await client.postJson(`${gatewayUrl.replace(/\/+$/, '')}/graphql`, { query, variables });
-  const transactions = memberOf(memberOf(tryParseJson(answer.body.toString('utf8')), 'data'), 'transactions');
-  const edges = memberOf(transactions, 'edges');
-  if (answer.status !== 200 || !Array.isArray(edges)) {
-    throw new OutsideUnavailable(`${gatewayUrl} does not list transactions (${answer.status})`);
+/** The blocks that a gateway has indexed: the highest, and since when it knows them (unix milliseconds; 0: from the first on). */
+export interface IndexedBlocks {
+  readonly height: number;
+  readonly since: number;
+}
+
+const blocksQuery = `query {
+  newest: blocks(first: 1, sort: HEIGHT_DESC) { edges { node { height } } }
+  oldest: blocks(first: 1, sort: HEIGHT_ASC) { edges { node { height timestamp } } }
+}`;
+
+/** Throws `OutsideUnavailable` where the gateway does not say it. */
+export async function indexedBlocks(gatewayUrl: string): Promise<IndexedBlocks> {
+  const client = new HttpClient({ timeoutMs, maxBytes });
+  try {
+    const data = await ask(client, gatewayUrl, { query: blocksQuery });
+    const blockOf = (name: string) => {
+      const edges = memberOf(memberOf(data, name), 'edges');
+      return memberOf(Array.isArray(edges) ? edges[0] : undefined, 'node');
+    };
+    const height = memberOf(blockOf('newest'), 'height');
+    const first = memberOf(blockOf('oldest'), 'height');
+    const seconds = memberOf(blockOf('oldest'), 'timestamp');
+    if (!isCount(height) || !isCount(first) || !isCount(seconds)) {
+      throw new OutsideUnavailable(`${gatewayUrl} does not tell its blocks`);
+    }
+    return { height, since: first === 0 ? 0 : seconds * 1000 };
+  } finally {
+    await client.close();
   }
+}
+
+/** The data of the answer; undefined where there is none. */
+async function ask(client: HttpClient, gatewayUrl: string, body: object): Promise<unknown> {
+  const answer = await client.postJson(`${gatewayUrl.replace(/\/+$/, '')}/graphql`, body);
+  if (answer.status !== 200)
+    throw new OutsideUnavailable(`${gatewayUrl} does not answer queries (${answer.status})`);
+  return memberOf(tryParseJson(answer.body.toString('utf8')), 'data');
+}
+
+async function pageOf(client: HttpClient, gatewayUrl: string, variables: object) {
+  const transactions = memberOf(await ask(client, gatewayUrl, { query, variables }), 'transactions');
+  const edges = memberOf(transactions, 'edges');
+  if (!Array.isArray(edges)) throw new OutsideUnavailable(`${gatewayUrl} does not list transactions`);
   return {
     hasMore: memberOf(memberOf(transactions, 'pageInfo'), 'hasNextPage') === true,
     listed: edges.map((edge) => ({ node: memberOf(edge, 'node'), cursor: textOf(edge, 'cursor') })),

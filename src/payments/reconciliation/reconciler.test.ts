@@ -37,6 +37,7 @@ test('what proves itself is credited, the rest is told, and what fails holds up 
     record('failing', { credit: () => Promise.reject(new Error('locked')) }),
     record('unproven', { at: undefined }),
     record('explained', { openBecause: 'no mark' }),
+    record('seen to', { takenInBecause: 'it is here by now' }),
   ];
   const reconciler = new Reconciler({
     sources: [away, source('card payments', records, asked)],
@@ -60,6 +61,7 @@ test('what proves itself is credited, the rest is told, and what fails holds up 
       { ...told, id: 'failing', state: 'open', reason: 'locked' },
       { ...told, id: 'unproven', at: null, state: 'open', reason: 'nobody can prove it' },
       { ...told, id: 'explained', state: 'open', reason: 'no mark' },
+      { ...told, id: 'seen to', state: 'taken in', reason: 'it is here by now' },
     ],
   });
   assert.equal(reconciler.start({ since: 44, dryRun: true }), true, 'another may follow');

@@ -93,8 +93,9 @@ export class Reconciler {
   }
 
   async #deal(record: OutsideRecord, dryRun: boolean): Promise<ReconciledRecord> {
-    const { kind, id, at = null, what, openBecause } = record;
+    const { kind, id, at = null, what, openBecause, takenInBecause } = record;
     const told = { kind, id, at, what, address: null, winc: null };
+    if (takenInBecause !== undefined) return { ...told, state: 'taken in', reason: takenInBecause };
     if (record.credit === undefined)
       return { ...told, state: 'open', reason: openBecause ?? 'nobody can prove it' };
     if (dryRun) return { ...told, state: 'would be credited', reason: null };

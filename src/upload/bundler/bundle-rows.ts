@@ -45,6 +45,8 @@ const storedBundle = Type.Object({
   mend_tries: Type.Integer(),
   /** Chunks that were given to the network again since it is permanent. */
   chunks_mended: Type.Integer(),
+  /** Of one that was found on the chain after a restore, its items that are not here; null where it was made here. */
+  others: integerOrNull,
 });
 export type BundleRow = Readonly<Static<typeof storedBundle>>;
 export const readBundle = rowReader('a bundle', storedBundle);

@@ -6,6 +6,7 @@ import type { Part } from '../../kernel/part.ts';
 import type { ArweaveNodes } from '../../outside/arweave/nodes.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
+import { isNotHeldBack } from './after-restore.ts';
 
 export interface BundlingWatchOptions {
   readonly sql: Sql;
@@ -84,10 +85,10 @@ export function createBundlingWatch(options: BundlingWatchOptions): Part {
   };
 }
 
-/** When the oldest item came in that is in no bundle, and how much is not paid for yet. */
+/** When the oldest item came in that is in no bundle and could be, and how much is not paid for yet. */
 async function waiting(sql: Sql): Promise<{ oldest: number | undefined; bytes: number }> {
   const items = await sql.get(
-    `SELECT MIN(received_at) AS oldest, CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes
+    `SELECT MIN(CASE WHEN ${isNotHeldBack} THEN received_at END) AS oldest, CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes
      FROM upload_items WHERE state = 'new'`,
   );
   const bundles = await sql.get(

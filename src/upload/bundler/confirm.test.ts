@@ -40,6 +40,7 @@ const bundle: BundleRow = {
   damaged_at: null,
   mend_tries: 0,
   chunks_mended: 0,
+  others: null,
 };
 
 type Answers = Record<string, readonly [status: number, body: unknown]>;

@@ -7,7 +7,7 @@ import type { BundleRow } from './bundle-rows.ts';
 import { type BundleData, chunksOf, dataOf, decided, placeOf, provenChunk, someOf } from './chain-chunks.ts';
 
 /** Blocks after which an anchor is dead, and a few more because the newest ones may be replaced. */
-const anchorLife = 50 + 5;
+export const anchorLife = 50 + 5;
 /** Chunks that are fetched back; all of them when there are no more. */
 const samples = 16;
 

@@ -7,6 +7,7 @@ import { bundleCountBytes, bundleEntryBytes } from '../../formats/ans104/bundle-
 import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { isNotHeldBack } from './after-restore.ts';
 import { maxBackoffMs } from './bundle-rows.ts';
 
 export interface PlanLimits {
@@ -21,7 +22,7 @@ const waiting = `
     ROW_NUMBER() OVER (ORDER BY received_at, id) AS place,
     CAST(SUM(size) OVER (ORDER BY received_at, id) AS BIGINT) AS total
   FROM (SELECT id, size, received_at FROM upload_items
-        WHERE state = 'new' AND (not_before IS NULL OR ${isDue('not_before')})
+        WHERE state = 'new' AND ${isNotHeldBack} AND (not_before IS NULL OR ${isDue('not_before')})
         ORDER BY received_at, id LIMIT ?) AS oldest`;
 
 /** Closes a bundle if there is one to close; answers its plan. */

@@ -365,6 +365,22 @@ describe('a bundle', () => {
       assert.deepEqual(await itemStates(), ['new']);
     });
 
+    it('that was found on the chain with items that are not here is judged and never seeded', async (t) => {
+      const { nodes, begin, set, go, itemStates, deps } = await planned(t, open);
+      await begin('seeded');
+      await set('others = 1, size = size + 300');
+      nodes.status = found({ state: 'mined', blockHeight: 990, confirmations: 3 }, height);
+      nodes.hasChunks = false;
+      const first = await go();
+      assert.deepEqual([first.state, first.unreadable], ['posted', 1]);
+      const second = await go();
+      assert.deepEqual([second.state, second.unreadable, second.last_error === null], ['posted', 2, false]);
+      assert.deepEqual([nodes.given.length, deps.nodes.posted.length], [0, 0]);
+      await set('unreadable = 20');
+      assert.equal((await go()).state, 'dropped');
+      assert.deepEqual(await itemStates(), ['new']);
+    });
+
     it('goes on without an item that cannot be read, and ends where it was the only one', async (t) => {
       const { nodes, go, items, sql, itemStates, metrics, row, time } = await planned(t, open, { items: 2 });
       await sql.run('DELETE FROM upload_heads WHERE id = ?', items[1]?.id ?? '');

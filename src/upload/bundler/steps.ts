@@ -184,8 +184,13 @@ class BundleSteps {
   }
 
   async #seed(bundle: BundleRow): Promise<boolean> {
-    const { plan } = bundle;
-    const { reader } = this.#deps;
+    const { plan, others } = bundle;
+    const { reader, now } = this.#deps;
+    // What is here is not all of it: nothing can be given that leads to its root. Whether the chain has it is judged all the same.
+    if (others !== null && others > 0) {
+      await this.#mark(bundle, 'seeded', 'attempts = 0, seeded_at = ?', now());
+      return true;
+    }
     const tree = await this.#signedTree(bundle);
     try {
       await seedBytes(this.#deps, reader.bytes(plan), tree, this.#signal);
@@ -199,7 +204,6 @@ class BundleSteps {
     }
     reader.seeded(plan);
     await forgetMisses(this.#lease.fenced, plan);
-    const { now } = this.#deps;
     await this.#mark(bundle, 'seeded', 'seedings = seedings + 1, attempts = 0, seeded_at = ?', now());
     return true;
   }

@@ -15,6 +15,7 @@ import {
 } from '../../storage/sql/typed-rows.ts';
 import type { Announcer } from '../announcer/announcer.ts';
 import { waitingGateways } from '../announcer/waiting-announcements.ts';
+import { findRestore } from '../bundler/after-restore.ts';
 import { findItem } from '../items/item-rows.ts';
 import { reportBundle } from './bundles.ts';
 import { type Circumstances, type ItemFacts, stepsOf, whyItem } from './why.ts';
@@ -147,11 +148,13 @@ export async function reportItem(
   const { failures, misses, notBefore, permanentAt, announceAt } = readRest(row);
   const bundle =
     item.bundle === null ? null : ((await reportBundle(sql, item.bundle, circumstances)) ?? null);
+  const restore = await findRestore(sql);
   const gateways = deps.announcer?.gateways ?? [];
   const numbers = await waitingGateways(sql, id);
   const waiting = gateways.filter(({ number }) => announceAt !== null || numbers.includes(number));
   const facts: ItemFacts = {
     ...{ item, failures, misses, notBefore, permanentAt, bundle },
+    isHeldBack: restore !== undefined && item.receivedAt <= restore.restoredAt,
     announcement: deps.announcer && {
       waiting: waiting.map(({ host, status }) => ({ host, lastError: status.lastError })),
     },

@@ -56,6 +56,7 @@ const facts = (changes: Partial<ItemFacts> & { state?: ItemFacts['item']['state'
   misses: 0,
   notBefore: null,
   permanentAt: null,
+  isHeldBack: false,
   bundle: null,
   announcement: { waiting: [] },
   ...changes,
@@ -116,6 +117,11 @@ describe('why a bundle is not permanent', () => {
 describe('why an item is not permanent', () => {
   const cases: [string, ItemFacts, string, Partial<Circumstances>?][] = [
     ['new', facts(), 'Waits for its bundle to fill, until 12:03 UTC at the latest.'],
+    [
+      'held back after a restore',
+      facts({ isHeldBack: true }),
+      'Waits until it is known whether a bundle of before the restore has it: it would be paid for twice.',
+    ],
     [
       'late bundler',
       facts({ failures: 2 }),

@@ -30,6 +30,8 @@ export interface ItemFacts {
   /** When it is tried again, where its bytes were not found. */
   readonly notBefore: number | null;
   readonly permanentAt: number | null;
+  /** It waited at a restore, and bundles of before are still looked for. */
+  readonly isHeldBack: boolean;
   readonly bundle: BundleReport | null;
   /** The gateways that were not told of it; undefined where none is told of items. */
   readonly announcement: { readonly waiting: readonly WaitingGateway[] } | undefined;
@@ -127,6 +129,8 @@ function main(facts: ItemFacts, { now, maxWaitMs }: Circumstances): string {
     const next = notBefore !== null && notBefore > now ? ` at ${clock(notBefore, now)}` : '';
     return `Its bytes were not found, or not those that were uploaded, ${times(misses)}: it is tried again${next}.`;
   }
+  if (facts.isHeldBack)
+    return 'Waits until it is known whether a bundle of before the restore has it: it would be paid for twice.';
   const dropped = failures === 0 ? '' : ` (the chain dropped ${failures === 1 ? 'one' : failures} before)`;
   const until = item.receivedAt + maxWaitMs;
   return until > now

@@ -1,0 +1,279 @@
+/** What waited when a backup was made and was bundled before the restore goes into that bundle, and is not paid twice. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
+import { toldWallets } from '../../events/testing-wallets.ts';
+import { bundleTags, encodeBundleHeader } from '../../formats/ans104/bundle-header.ts';
+import { dataTreeOf } from '../../formats/arweave/data-root.ts';
+import { newTransaction } from '../../formats/arweave/transaction.ts';
+import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
+import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import { rememberingLog } from '../../kernel/testing.ts';
+import { ArweaveNodes, type NodeChunk, type TxStatus } from '../../outside/arweave/nodes.ts';
+import { absent, found, type LookUp, notKnown } from '../../outside/look-up.ts';
+import { DiskBlobStore } from '../../storage/blobs/disk/store.ts';
+import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
+import { testArweaveKey } from '../../wallets/testing/keys.ts';
+import { testMigrations } from '../testing.ts';
+import { findRestore, noteRestore } from './after-restore.ts';
+import { findBundle } from './bundle-rows.ts';
+import { LookBack } from './look-back.ts';
+import { planBundle } from './plan.ts';
+import { storeItems } from './testing.ts';
+
+const height = 1_000;
+const hour = 3_600_000;
+/** Everything that waits is due. */
+const limits = { maxItems: 100, targetBytes: 1e9, maxWaitMs: 0 };
+const stranger = { id: Buffer.alloc(32, 9), bytes: Buffer.alloc(300, 9) };
+
+/** One bundle, as nodes know it. */
+class Chain extends ArweaveNodes {
+  transactionJson: { id: string } = { id: '' };
+  bytes = Buffer.alloc(0);
+  has: 'all' | 'no chunks' | 'no answer' = 'all';
+
+  constructor() {
+    super([]);
+  }
+  override async height(): Promise<number> {
+    return height;
+  }
+  override async txStatus(): Promise<LookUp<TxStatus>> {
+    if (this.has === 'no answer') return notKnown(new Error('away'));
+    return found({ state: 'mined', blockHeight: 900, confirmations: 100 }, height);
+  }
+  override async transaction(id: string) {
+    return found({ pending: false, header: { ...this.transactionJson, id } }, height);
+  }
+  override async txOffset() {
+    return found({ end: BigInt(this.bytes.length), size: this.bytes.length }, height);
+  }
+  override async chunk(_offset: bigint, isRight: (chunk: NodeChunk) => boolean): Promise<LookUp<NodeChunk>> {
+    if (this.has === 'no chunks') return absent(height);
+    const { dataPath } = dataTreeOf(this.bytes).proof(0);
+    const chunk = { chunk: this.bytes, dataPath, txPath: Buffer.alloc(0) };
+    return isRight(chunk) ? found(chunk, height) : notKnown(new Error('another chunk'));
+  }
+}
+
+/** Three items waited when the backup was made, and one came after the restore; the chain has a bundle of two and a stranger's. */
+async function restored(t: TestContext, open: OpenForTest) {
+  const sql = await open(testMigrations);
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-look-back-'));
+  const blobs = await DiskBlobStore.open({ folder });
+  const items = await storeItems(
+    { sql, blobs },
+    ['one', 'two', 'three', 'later'].map((text) => Buffer.from(text)),
+  );
+  const [one, two, three, later] = items.map(({ id }) => id);
+  const chain = new Chain();
+  const inBundle = [
+    { id: stranger.id, bytes: stranger.bytes },
+    ...items.slice(0, 2).map(({ id, bytes }) => ({ id: Buffer.from(id, 'base64url'), bytes })),
+  ];
+  const list = encodeBundleHeader(inBundle.map(({ id, bytes }) => ({ id, size: bytes.length })));
+  chain.bytes = Buffer.concat([list, ...inBundle.map(({ bytes }) => bytes)]);
+  const unsigned = newTransaction({
+    ...{ lastTx: Buffer.alloc(48, 7), reward: 5n, dataSize: chain.bytes.length },
+    ...{ dataRoot: dataTreeOf(chain.bytes).root, tags: bundleTags },
+  });
+  chain.transactionJson = transactionToJson(
+    await signTransactionAsync(unsigned, testArweaveKey.privateKey),
+    'header',
+  );
+  const txId = chain.transactionJson.id;
+  const gateway = { height: height + 55, since: 0, isAway: false };
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      response.statusCode = gateway.isAway ? 503 : 200;
+      const data = Buffer.concat(parts).includes('newest')
+        ? {
+            newest: { edges: [{ node: { height: gateway.height } }] },
+            oldest: { edges: [{ node: { height: 5, timestamp: gateway.since } }] },
+          }
+        : {
+            transactions: {
+              pageInfo: { hasNextPage: false },
+              edges: [{ cursor: 'a', node: { id: txId, data: { size: '9' }, block: { timestamp: 50 } } }],
+            },
+          };
+      response.end(JSON.stringify({ data }));
+    });
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  t.after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await blobs.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await sql.transaction((tx) => noteRestore(tx, { since: 40_000, restoredAt: 2 }));
+  const { log, lines } = rememberingLog();
+  const time = { now: 10 };
+  const make = (wallets: readonly string[] = [testArweaveKey.address]) =>
+    new LookBack({
+      ...{ sql, nodes: chain, log, now: () => time.now, pollMs: 10, wallets, blocksToWait: 55 },
+      gatewayUrls: [`http://127.0.0.1:${(server.address() as AddressInfo).port}`],
+    });
+  return {
+    ...{ sql, chain, gateway, txId, time, lines, make, one, two, three, later, look: make() },
+    plan: () => planBundle(sql, limits, 1e6),
+    itemsOf: async (plan: string | undefined) =>
+      (
+        await sql.all<{ id: string }>(
+          'SELECT id FROM upload_items WHERE bundle = ? ORDER BY position',
+          plan ?? '',
+        )
+      ).map(({ id }) => id),
+    found: async () => {
+      const row = await sql.get<{ plan: string }>('SELECT plan FROM upload_bundles WHERE tx_id = ?', txId);
+      return row && findBundle(sql, row.plan);
+    },
+    isHeld: async () => (await findRestore(sql)) !== undefined,
+    errors: () => lines.filter(({ level }) => level === 50 || level === 'error').map(({ msg }) => msg),
+  };
+}
+
+describe('after a restore', () => {
+  forEachEngine((_engine, open) => {
+    it('items that wait are taken into their bundle on the chain, and the others are bundled', async (t) => {
+      const { sql, look, txId, plan, itemsOf, found, isHeld, chain, one, two, three, later } = await restored(
+        t,
+        open,
+      );
+      assert.deepEqual(await itemsOf(await plan()), [later], 'what came later is not held up');
+      assert.equal(await plan(), undefined, 'what waited then is');
+      assert.equal(await look.turn(), undefined);
+      const bundle = await found();
+      assert.ok(bundle !== undefined);
+      const { state, item_count, others, size, anchor_height, tx } = bundle;
+      assert.deepEqual(
+        { state, item_count, others, size, anchor_height, tx: JSON.parse(tx ?? '') },
+        {
+          ...{ state: 'seeded', item_count: 2, others: 1, size: chain.bytes.length, anchor_height: 900 },
+          tx: chain.transactionJson,
+        },
+      );
+      assert.deepEqual(await itemsOf(bundle.plan), [one, two]);
+      const places = await sql.all<{ position: number; bundle_offset: number }>(
+        'SELECT position, bundle_offset FROM upload_items WHERE bundle = ? ORDER BY position',
+        bundle.plan,
+      );
+      const start = 32 + 3 * 64 + stranger.bytes.length;
+      assert.deepEqual(
+        places.map((row) => [row.position, row.bundle_offset]),
+        [
+          [1, start],
+          [2, start + (chain.bytes.length - start) / 2],
+        ],
+      );
+      assert.equal(await isHeld(), false);
+      assert.deepEqual(await itemsOf(await plan()), [three]);
+      const told = (await toldWallets(sql)).map(({ type, data }) => [type, data.id, data.bundle]);
+      assert.deepEqual(told, [
+        ['upload.bundled', one, txId],
+        ['upload.bundled', two, txId],
+      ]);
+    });
+
+    it('nothing is bundled before a gateway knows all blocks that may have it', async (t) => {
+      const { look, gateway, plan, itemsOf, isHeld, found, three } = await restored(t, open);
+      await plan();
+      gateway.height -= 1;
+      assert.equal(await look.turn(), 10);
+      assert.equal((await found())?.item_count, 2, 'what is there is taken in at once');
+      gateway.height += 1;
+      gateway.since = 41;
+      assert.equal(await look.turn(), 20, 'it does not know what lies before');
+      assert.ok(await isHeld());
+      assert.equal(await plan(), undefined);
+      gateway.since = 40;
+      assert.equal(await look.turn(), undefined);
+      assert.deepEqual(await itemsOf(await plan()), [three]);
+    });
+
+    it('a bundle is taken in once, by whoever looks', async (t) => {
+      const { sql, make, gateway } = await restored(t, open);
+      gateway.height = height;
+      const [first, second] = [make(), make()];
+      await Promise.all([first.turn(), second.turn()]);
+      await first.stop();
+      await second.turn();
+      await second.stop();
+      const rows = await sql.all('SELECT plan FROM upload_bundles WHERE tx_id IS NOT NULL');
+      assert.equal(rows.length, 1);
+    });
+
+    it('what another wallet signed is not believed, whoever lists it', async (t) => {
+      const { make, plan, itemsOf, found, one, two, three } = await restored(t, open);
+      await plan();
+      assert.equal(await make(['a'.repeat(43)]).turn(), undefined);
+      assert.equal(await found(), undefined);
+      assert.deepEqual(await itemsOf(await plan()), [one, two, three]);
+    });
+
+    it('nor is a transaction that was changed', async (t) => {
+      const { look, chain, found } = await restored(t, open);
+      chain.transactionJson = { ...chain.transactionJson, ...{ reward: '6' } };
+      assert.equal(await look.turn(), undefined);
+      assert.equal(await found(), undefined);
+    });
+
+    it('items of a bundle that nobody can read are bundled anew', async (t) => {
+      const { look, chain, gateway, plan, itemsOf, isHeld, errors, one, two, three } = await restored(
+        t,
+        open,
+      );
+      await plan();
+      chain.has = 'no chunks';
+      gateway.height -= 1;
+      assert.equal(await look.turn(), 10, 'it may be read later');
+      assert.ok(await isHeld());
+      gateway.height += 1;
+      assert.equal(await look.turn(), undefined);
+      assert.deepEqual(errors(), [
+        'a bundle of before the restore cannot be read: items of it that wait are bundled anew',
+      ]);
+      assert.deepEqual(await itemsOf(await plan()), [one, two, three]);
+    });
+
+    it('where nobody answers it is tried again, said, and in the end given up', async (t) => {
+      const { look, chain, gateway, time, isHeld, errors, lines } = await restored(t, open);
+      gateway.isAway = true;
+      await assert.rejects(look.turn(), /no gateway lists bundles/);
+      gateway.isAway = false;
+      chain.has = 'no answer';
+      await assert.rejects(look.turn(), /not all bundles could be read/);
+      assert.ok(await isHeld());
+      assert.deepEqual(await look.problems(), [], 'it does not run by itself here');
+      look.start();
+      const problems = await eventually('the problem', async () => (await look.problems())[0]);
+      assert.match(problems, /what waited then is not bundled yet/);
+      assert.ok(lines.some(({ msg }) => msg === 'bundles of before the restore could not be looked for'));
+      time.now += 6 * hour;
+      await eventually('the end', async () => !(await isHeld()));
+      await look.stop();
+      assert.equal(errors().length, 1);
+      assert.deepEqual(await look.problems(), []);
+    });
+
+    it('bundles without a transaction are dissolved by the restore', async (t) => {
+      const { sql, plan, itemsOf, look, later } = await restored(t, open);
+      const planned = await plan();
+      await sql.transaction((tx) => noteRestore(tx, { since: 50_000, restoredAt: 4 }));
+      assert.equal((await findBundle(sql, planned ?? ''))?.state, 'dropped');
+      assert.equal((await findRestore(sql))?.since, 40_000, 'the earlier look was not over');
+      assert.equal(await plan(), undefined);
+      assert.equal(await look.turn(), undefined);
+      assert.ok((await itemsOf(await plan())).includes(later ?? ''));
+    });
+  });
+});
