@@ -16,6 +16,8 @@ export interface Machine {
   steadyNow(): number;
   /** Calls back in this process, after so long. */
   after(milliseconds: number, run: () => void): () => void;
+  /** The same for who waits, and goes on in its own context. */
+  resume(milliseconds: number, go: () => void): () => void;
   /** 32 random bits. */
   bits(): number;
 }
@@ -53,26 +55,40 @@ const realTimers = {
   clearImmediate: globalThis.clearImmediate,
 };
 
-/** A timer as Node gives it, with what callers use of it. */
+/**
+ * A timer as Node gives it, with what callers use of it. Whoever made it waits in a function of its own, and so its callback
+ * runs in the context in which it was made.
+ */
 class SimulatedTimer {
-  readonly #start: (due: () => void) => () => void;
+  readonly #machine: Machine;
+  readonly #milliseconds: number;
   readonly #repeats: boolean;
   #cancel: (() => void) | undefined;
-  readonly #run: () => void;
+  #go = () => {};
 
-  constructor(start: (due: () => void) => () => void, run: () => void, repeats: boolean) {
-    this.#start = start;
-    this.#run = run;
+  constructor(machine: Machine, run: () => void, milliseconds: number, repeats: boolean) {
+    this.#machine = machine;
+    this.#milliseconds = milliseconds;
     this.#repeats = repeats;
+    void this.#wait(run);
     this.refresh();
+  }
+
+  async #wait(run: () => void): Promise<void> {
+    for (;;) {
+      await new Promise<void>((resolve) => {
+        this.#go = resolve;
+      });
+      if (this.#repeats) this.refresh();
+      run();
+    }
   }
 
   refresh(): this {
     this.close();
-    this.#cancel = this.#start(() => {
+    this.#cancel = this.#machine.resume(this.#milliseconds, () => {
       this.#cancel = undefined;
-      if (this.#repeats) this.refresh();
-      this.#run();
+      this.#go();
     });
     return this;
   }
@@ -110,12 +126,7 @@ function timerOf(
   repeats: boolean,
 ) {
   const delay = Math.max(1, Number(milliseconds) || 1);
-  const inContext = AsyncLocalStorage.snapshot();
-  return new SimulatedTimer(
-    (due) => machine.after(delay, () => inContext(due)),
-    () => run(...values),
-    repeats,
-  );
+  return new SimulatedTimer(machine, () => run(...values), delay, repeats);
 }
 
 function clear(timer: unknown): boolean {
@@ -140,12 +151,7 @@ const simulatedTimers = {
   setImmediate(run: Callback, ...values: unknown[]): unknown {
     const machine = machines.getStore();
     if (machine === undefined) return Reflect.apply(realTimers.setImmediate, globalThis, [run, ...values]);
-    const inContext = AsyncLocalStorage.snapshot();
-    return new SimulatedTimer(
-      (due) => machine.after(0, () => inContext(due)),
-      () => run(...values),
-      false,
-    );
+    return new SimulatedTimer(machine, () => run(...values), 0, false);
   },
   clearTimeout(timer: unknown): void {
     if (!clear(timer)) Reflect.apply(realTimers.clearTimeout, globalThis, [timer]);
@@ -160,12 +166,14 @@ const simulatedTimers = {
 
 const now = (): number => machines.getStore()?.now() ?? RealDate.now();
 
-/** `Date` in everything but what time it is. */
-const SimulatedDate = new Proxy(RealDate, {
-  construct: (target, given, newTarget) =>
-    Reflect.construct(target, given.length === 0 ? [now()] : given, newTarget),
-  apply: () => new RealDate(now()).toString(),
-  get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+/** `Date` in everything but what time it is. It is asked often, and a proxy of it would answer slowly. */
+function SimulatedDate(this: unknown, ...given: unknown[]): unknown {
+  if (new.target === undefined) return new RealDate(now()).toString();
+  return Reflect.construct(RealDate, given.length === 0 ? [now()] : given, new.target);
+}
+Object.defineProperties(SimulatedDate, {
+  ...Object.getOwnPropertyDescriptors(RealDate),
+  now: { value: now, writable: true, configurable: true },
 });
 
 /** Resolves after so long, in the process that waits; rejects when the signal aborts. */
@@ -177,7 +185,7 @@ function pause(
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return void reject(aborted(signal));
-    const cancel = machine.after(milliseconds, () => {
+    const cancel = machine.resume(milliseconds, () => {
       signal?.removeEventListener('abort', stop);
       resolve(value);
     });
