@@ -40,8 +40,6 @@ export const activity = {
   ticks: 0,
   /** A file may have been asked for since nobody waited for one. */
   hasAskedForFiles: false,
-  /** A file was opened that may be read at any time. */
-  hasOpenFiles: false,
 };
 
 const RealDate = Date;
@@ -422,18 +420,40 @@ function watchMachine(): void {
     Reflect.apply(nextTick, process, given);
   };
   Object.assign(process, { nextTick: countedTick });
-  for (const files of [load('node:fs'), load('node:fs/promises')]) {
-    for (const [name, call] of Object.entries(files)) {
-      if (typeof call !== 'function' || name.endsWith('Sync') || !/^[a-z]/.test(name)) continue;
-      const isOpening = name.startsWith('open');
-      const noted = function (this: unknown, ...given: unknown[]): unknown {
-        activity.hasAskedForFiles = true;
-        if (isOpening) activity.hasOpenFiles = true;
-        return Reflect.apply(call, this, given);
-      };
-      Object.defineProperties(noted, Object.getOwnPropertyDescriptors(call));
-      files[name] = noted;
-    }
+  const promises = load('node:fs/promises');
+  for (const files of [load('node:fs'), promises]) noteCalls(files, Object.keys(files));
+  const { open } = promises;
+  let isKnown = false;
+  promises.open = async (...given: unknown[]): Promise<unknown> => {
+    const handle: unknown = await open(...given);
+    const kind = Object.getPrototypeOf(handle);
+    if (!isKnown) noteCalls(kind, Object.getOwnPropertyNames(kind));
+    isKnown = true;
+    return handle;
+  };
+  answerAtOnce(promises);
+}
+
+function noteCalls(files: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const call = Object.getOwnPropertyDescriptor(files, name)?.value;
+    if (typeof call !== 'function' || name.endsWith('Sync') || !/^(?!constructor$)[a-z]/.test(name)) continue;
+    const noted = function (this: unknown, ...given: unknown[]): unknown {
+      activity.hasAskedForFiles = true;
+      return Reflect.apply(call, this, given);
+    };
+    Object.defineProperties(noted, Object.getOwnPropertyDescriptors(call));
+    files[name] = noted;
+  }
+}
+
+/** What gateways ask of files again and again: a thread would take no simulated time either, and the world would wait for it. */
+function answerAtOnce(promises: Record<string, (...given: unknown[]) => unknown>): void {
+  const files = load('node:fs');
+  for (const name of ['readdir', 'stat'] as const) {
+    const byThread = promises[name];
+    promises[name] = async (...given) =>
+      machines.getStore() === undefined ? byThread?.(...given) : files[`${name}Sync`](...given);
   }
 }
 

@@ -211,7 +211,7 @@ const fileRequests = /^(?:FSReq|CloseReq$)/;
 
 /** Work that the machine itself still does for us, such as reading a file: no simulated time passes for it. */
 function isMachineBusy(): boolean {
-  if (!activity.hasAskedForFiles && !activity.hasOpenFiles) return false;
+  if (!activity.hasAskedForFiles) return false;
   for (const name of process.getActiveResourcesInfo()) if (fileRequests.test(name)) return true;
   activity.hasAskedForFiles = false;
   return false;
