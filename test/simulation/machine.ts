@@ -412,7 +412,10 @@ function replaceTime(): void {
   };
 }
 
-/** Counts ticks, and notes when files are asked for: the world goes on when the machine has nothing left to do. */
+/**
+ * Counts ticks, and notes when files are asked for: the world goes on when the machine has nothing left to do. Folders are
+ * not opened (`opendir`): what is read of them would not be noted.
+ */
 function watchMachine(): void {
   const { nextTick } = process;
   const countedTick = (...given: unknown[]): void => {
@@ -423,12 +426,14 @@ function watchMachine(): void {
   const promises = load('node:fs/promises');
   for (const files of [load('node:fs'), promises]) noteCalls(files, Object.keys(files));
   const { open } = promises;
-  let isKnown = false;
+  let isKindNoted = false;
   promises.open = async (...given: unknown[]): Promise<unknown> => {
-    const handle: unknown = await open(...given);
+    const handle = await open(...given);
     const kind = Object.getPrototypeOf(handle);
-    if (!isKnown) noteCalls(kind, Object.getOwnPropertyNames(kind));
-    isKnown = true;
+    if (!isKindNoted) noteCalls(kind, Object.getOwnPropertyNames(kind));
+    isKindNoted = true;
+    // Each has this one as its own.
+    noteCalls(handle, ['close']);
     return handle;
   };
   answerAtOnce(promises);
