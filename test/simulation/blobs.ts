@@ -80,7 +80,8 @@ export class SimulatedBlobs {
       states.push(bytes);
     }
     const [first = Buffer.alloc(0)] = states;
-    if (first.length === size && states.every((one) => one === first)) return this.#digestOf(first) === digest;
+    if (first.length === size && states.every((one) => one === first))
+      return this.#digestOf(first) === digest;
     const pieces = states.map((bytes, index) =>
       bytes.subarray(index * pieceBytes, Math.min(size, (index + 1) * pieceBytes)),
     );

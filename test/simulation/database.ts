@@ -237,9 +237,7 @@ export class SimulatedDatabase {
   ): Promise<{ kind: 'done'; value: T } | { kind: 'again' }> {
     let value: T;
     try {
-      value = await work(
-        transaction.executor(() => this.#delay()),
-      );
+      value = await work(transaction.executor(() => this.#delay()));
       if (transaction.failure !== undefined) throw transaction.failure;
     } catch (error) {
       transaction.rollback();

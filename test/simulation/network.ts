@@ -212,12 +212,7 @@ function listenerOf(handler: Handler): Listener {
     begin: (abort) => handler.onConnect(abort),
     head(status, headers) {
       const raw = Object.entries(headers).flat();
-      handler.onHeaders(
-        status,
-        raw.map(headerBytes),
-        () => {},
-        '',
-      );
+      handler.onHeaders(status, raw.map(headerBytes), () => {}, '');
     },
     piece: (bytes) => void handler.onData(bytes),
     end: () => handler.onComplete([]),
