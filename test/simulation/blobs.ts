@@ -1,5 +1,5 @@
 /** A store of blobs that the processes of an installation share, behind the product's own interface. It may lose and spoil what it holds. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   assertDigest,
   type BlobDigest,
@@ -21,6 +21,8 @@ export class SimulatedBlobs {
   readonly #blobs = new Map<BlobDigest, Buffer>();
   /** The store says that these are not there, so many times more. */
   readonly #hidden = new Map<BlobDigest, number>();
+  /** Bytes that are kept are never written to: a blob that changes gets others. */
+  readonly #hashed = new WeakMap<Buffer, BlobDigest>();
   readonly #random: SeededRandom;
 
   constructor(world: World) {
@@ -59,6 +61,40 @@ export class SimulatedBlobs {
 
   lose(digest: BlobDigest): void {
     this.#blobs.delete(digest);
+  }
+
+  /**
+   * Whether what a reader finds is still what it is named by. It is read piece by piece, as others read it; the bytes of
+   * one state of a blob are hashed once.
+   */
+  async isSound({ digest, size }: BlobReader): Promise<boolean> {
+    const life = currentLife();
+    const states: Buffer[] = [];
+    for (let at = 0; at < size; at += pieceBytes) {
+      const isThere = await this.#arrive(life).then(
+        () => true,
+        () => false,
+      );
+      const bytes = isThere ? this.#seen(digest) : undefined;
+      if (bytes === undefined) return false;
+      states.push(bytes);
+    }
+    const [first = Buffer.alloc(0)] = states;
+    if (first.length === size && states.every((one) => one === first))
+      return this.#digestOf(first) === digest;
+    const pieces = states.map((bytes, index) =>
+      bytes.subarray(index * pieceBytes, Math.min(size, (index + 1) * pieceBytes)),
+    );
+    return digestOf(Buffer.concat(pieces)) === digest;
+  }
+
+  #digestOf(bytes: Buffer): BlobDigest {
+    let digest = this.#hashed.get(bytes);
+    if (digest === undefined) {
+      digest = digestOf(bytes);
+      this.#hashed.set(bytes, digest);
+    }
+    return digest;
   }
 
   /** The store as the code of the running process sees it. */
@@ -124,7 +160,7 @@ export class SimulatedBlobs {
         if (isOver) throw new Error('the writer is closed');
         isOver = true;
         const bytes = Buffer.concat(pieces);
-        const digest = createHash('sha256').update(bytes).digest('hex');
+        const digest = digestOf(bytes);
         await named?.(digest);
         await this.#arrive(life);
         this.#blobs.set(digest, bytes);
@@ -162,3 +198,5 @@ export class SimulatedBlobs {
 }
 
 const pieceBytes = 65_536;
+
+const digestOf = (bytes: Buffer): BlobDigest => hash('sha256', bytes, 'hex');

@@ -79,6 +79,9 @@ function fill(engine: DatabaseSync, { tables, rows, rest }: DatabaseContents): v
   engine.exec(rest);
 }
 
+/** The statement of a text, made once. */
+type Prepared = (text: string) => SqliteStatement;
+
 interface Turn {
   readonly life: Life;
   /** Let in, or turned away. */
@@ -124,7 +127,7 @@ export class SimulatedDatabase {
 
   /** For the checks of the world: what is committed, at once. */
   look<T>(text: string, ...values: SqlValue[]): T[] {
-    if (this.#inside === undefined) return this.#statement(text).all<T>(values);
+    if (this.#inside === undefined) return this.#prepared(text).all<T>(values);
     throw new Error('somebody is in a transaction');
   }
 
@@ -161,7 +164,7 @@ export class SimulatedDatabase {
 
   #tables(): string[] {
     const text = "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
-    return this.#statement(text)
+    return this.#prepared(text)
       .all<{ name: string }>([])
       .map(({ name }) => name);
   }
@@ -202,7 +205,7 @@ export class SimulatedDatabase {
     if (this.#inside !== undefined) await this.#turn(life);
     let result: unknown;
     try {
-      result = this.#statement(text)[kind](values);
+      result = this.#prepared(text)[kind](values);
     } catch (error) {
       throw translated(error);
     } finally {
@@ -219,7 +222,7 @@ export class SimulatedDatabase {
     for (let attempt = 0; ; attempt += 1) {
       await this.#arrive(life);
       if (this.#inside !== undefined) await this.#turn(life);
-      const transaction = new Transaction(this, this.#engine, life, () => this.#leave());
+      const transaction = new Transaction(life, () => this.#leave(), this.#engine, this.#prepared);
       this.#inside = transaction;
       const outcome = await this.#attempt(life, transaction, work);
       if (outcome.kind === 'done') return outcome.value;
@@ -234,12 +237,7 @@ export class SimulatedDatabase {
   ): Promise<{ kind: 'done'; value: T } | { kind: 'again' }> {
     let value: T;
     try {
-      value = await work(
-        transaction.executor(
-          (text) => this.#statement(text),
-          () => this.#delay(),
-        ),
-      );
+      value = await work(transaction.executor(() => this.#delay()));
       if (transaction.failure !== undefined) throw transaction.failure;
     } catch (error) {
       transaction.rollback();
@@ -314,7 +312,7 @@ export class SimulatedDatabase {
   /** Keeps the place until the event in which who waited goes on. */
   #hand(turn: Turn): void {
     const { life } = turn;
-    const place = new Transaction(this, undefined, life, () => this.#leave());
+    const place = new Transaction(life, () => this.#leave());
     this.#inside = place;
     life.after(0, () => {
       if (this.#inside !== place) return turn.begin(new DatabaseUnavailable('the connection was lost'));
@@ -327,14 +325,14 @@ export class SimulatedDatabase {
     });
   }
 
-  #statement(text: string): SqliteStatement {
+  readonly #prepared: Prepared = (text) => {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
       statement = new SqliteStatement(this.#engine.prepare(text), text);
       this.#statements.set(text, statement);
     }
     return statement;
-  }
+  };
 
   #delay(): number {
     return 0.02 + this.weather.slowest * this.#random.fraction() ** 4;
@@ -349,23 +347,26 @@ export class SimulatedDatabase {
 class Transaction {
   failure: Error | undefined;
   isCommitted = false;
-  readonly #engine: DatabaseSync | undefined;
   readonly #life: Life;
   readonly #left: () => void;
+  /** Undefined where only the place is kept. */
+  readonly #engine: DatabaseSync | undefined;
+  readonly #prepared: Prepared | undefined;
   #isOpen = true;
   #idle: (() => void) | undefined;
   readonly #abandon = () => this.abandon();
 
-  constructor(database: SimulatedDatabase, engine: DatabaseSync | undefined, life: Life, left: () => void) {
-    this.#engine = engine;
+  constructor(life: Life, left: () => void, engine?: DatabaseSync, prepared?: Prepared) {
     this.#life = life;
     this.#left = left;
-    engine?.exec('BEGIN IMMEDIATE');
+    this.#engine = engine;
+    this.#prepared = prepared;
+    prepared?.('BEGIN IMMEDIATE').run([]);
     life.endings.add(this.#abandon);
-    this.#watch(database.name);
+    this.#watch();
   }
 
-  executor(statementOf: (text: string) => SqliteStatement, delay: () => number): SqlExecutor {
+  executor(delay: () => number): SqlExecutor {
     const ask = async <T>(
       text: string,
       values: readonly SqlValue[],
@@ -376,7 +377,7 @@ class Transaction {
       if (!this.#isOpen) throw new DatabaseUnavailable('the connection was lost');
       this.#watch();
       try {
-        return statementOf(text)[kind](values) as T;
+        return this.#prepared?.(text)[kind](values) as T;
       } catch (error) {
         const told = translated(error);
         this.failure = told instanceof Error ? told : new Error(String(told));
@@ -394,14 +395,14 @@ class Transaction {
 
   commit(): void {
     if (!this.#isOpen) return;
-    this.#engine?.exec('COMMIT');
+    this.#prepared?.('COMMIT').run([]);
     this.isCommitted = true;
     this.#end();
   }
 
   rollback(): void {
     if (!this.#isOpen) return;
-    if (this.#engine?.isTransaction === true) this.#engine.exec('ROLLBACK');
+    if (this.#engine?.isTransaction === true) this.#prepared?.('ROLLBACK').run([]);
     this.#end();
   }
 
@@ -422,7 +423,7 @@ class Transaction {
     this.#left();
   }
 
-  #watch(_of?: string): void {
+  #watch(): void {
     this.#idle?.();
     this.#idle = this.#life.world.schedule(timeoutMs, this.#abandon);
   }

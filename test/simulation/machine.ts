@@ -16,6 +16,8 @@ export interface Machine {
   steadyNow(): number;
   /** Calls back in this process, after so long. */
   after(milliseconds: number, run: () => void): () => void;
+  /** The same for who waits, and goes on in its own context. */
+  resume(milliseconds: number, go: () => void): () => void;
   /** 32 random bits. */
   bits(): number;
 }
@@ -38,8 +40,6 @@ export const activity = {
   ticks: 0,
   /** A file may have been asked for since nobody waited for one. */
   hasAskedForFiles: false,
-  /** A file was opened that may be read at any time. */
-  hasOpenFiles: false,
 };
 
 const RealDate = Date;
@@ -53,26 +53,40 @@ const realTimers = {
   clearImmediate: globalThis.clearImmediate,
 };
 
-/** A timer as Node gives it, with what callers use of it. */
+/**
+ * A timer as Node gives it, with what callers use of it. Whoever made it waits in a function of its own, and so its callback
+ * runs in the context in which it was made.
+ */
 class SimulatedTimer {
-  readonly #start: (due: () => void) => () => void;
+  readonly #machine: Machine;
+  readonly #milliseconds: number;
   readonly #repeats: boolean;
   #cancel: (() => void) | undefined;
-  readonly #run: () => void;
+  #go = () => {};
 
-  constructor(start: (due: () => void) => () => void, run: () => void, repeats: boolean) {
-    this.#start = start;
-    this.#run = run;
+  constructor(machine: Machine, run: () => void, milliseconds: number, repeats: boolean) {
+    this.#machine = machine;
+    this.#milliseconds = milliseconds;
     this.#repeats = repeats;
+    void this.#wait(run);
     this.refresh();
+  }
+
+  async #wait(run: () => void): Promise<void> {
+    for (;;) {
+      await new Promise<void>((resolve) => {
+        this.#go = resolve;
+      });
+      if (this.#repeats) this.refresh();
+      run();
+    }
   }
 
   refresh(): this {
     this.close();
-    this.#cancel = this.#start(() => {
+    this.#cancel = this.#machine.resume(this.#milliseconds, () => {
       this.#cancel = undefined;
-      if (this.#repeats) this.refresh();
-      this.#run();
+      this.#go();
     });
     return this;
   }
@@ -110,12 +124,7 @@ function timerOf(
   repeats: boolean,
 ) {
   const delay = Math.max(1, Number(milliseconds) || 1);
-  const inContext = AsyncLocalStorage.snapshot();
-  return new SimulatedTimer(
-    (due) => machine.after(delay, () => inContext(due)),
-    () => run(...values),
-    repeats,
-  );
+  return new SimulatedTimer(machine, () => run(...values), delay, repeats);
 }
 
 function clear(timer: unknown): boolean {
@@ -140,12 +149,7 @@ const simulatedTimers = {
   setImmediate(run: Callback, ...values: unknown[]): unknown {
     const machine = machines.getStore();
     if (machine === undefined) return Reflect.apply(realTimers.setImmediate, globalThis, [run, ...values]);
-    const inContext = AsyncLocalStorage.snapshot();
-    return new SimulatedTimer(
-      (due) => machine.after(0, () => inContext(due)),
-      () => run(...values),
-      false,
-    );
+    return new SimulatedTimer(machine, () => run(...values), 0, false);
   },
   clearTimeout(timer: unknown): void {
     if (!clear(timer)) Reflect.apply(realTimers.clearTimeout, globalThis, [timer]);
@@ -160,12 +164,14 @@ const simulatedTimers = {
 
 const now = (): number => machines.getStore()?.now() ?? RealDate.now();
 
-/** `Date` in everything but what time it is. */
-const SimulatedDate = new Proxy(RealDate, {
-  construct: (target, given, newTarget) =>
-    Reflect.construct(target, given.length === 0 ? [now()] : given, newTarget),
-  apply: () => new RealDate(now()).toString(),
-  get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+/** `Date` in everything but what time it is. It is asked often, and a proxy of it would answer slowly. */
+function SimulatedDate(this: unknown, ...given: unknown[]): unknown {
+  if (new.target === undefined) return new RealDate(now()).toString();
+  return Reflect.construct(RealDate, given.length === 0 ? [now()] : given, new.target);
+}
+Object.defineProperties(SimulatedDate, {
+  ...Object.getOwnPropertyDescriptors(RealDate),
+  now: { value: now, writable: true, configurable: true },
 });
 
 /** Resolves after so long, in the process that waits; rejects when the signal aborts. */
@@ -177,7 +183,7 @@ function pause(
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return void reject(aborted(signal));
-    const cancel = machine.after(milliseconds, () => {
+    const cancel = machine.resume(milliseconds, () => {
       signal?.removeEventListener('abort', stop);
       resolve(value);
     });
@@ -406,7 +412,10 @@ function replaceTime(): void {
   };
 }
 
-/** Counts ticks, and notes when files are asked for: the world goes on when the machine has nothing left to do. */
+/**
+ * Counts ticks, and notes when files are asked for: the world goes on when the machine has nothing left to do. Folders are
+ * not opened (`opendir`): what is read of them would not be noted.
+ */
 function watchMachine(): void {
   const { nextTick } = process;
   const countedTick = (...given: unknown[]): void => {
@@ -414,18 +423,42 @@ function watchMachine(): void {
     Reflect.apply(nextTick, process, given);
   };
   Object.assign(process, { nextTick: countedTick });
-  for (const files of [load('node:fs'), load('node:fs/promises')]) {
-    for (const [name, call] of Object.entries(files)) {
-      if (typeof call !== 'function' || name.endsWith('Sync') || !/^[a-z]/.test(name)) continue;
-      const isOpening = name.startsWith('open');
-      const noted = function (this: unknown, ...given: unknown[]): unknown {
-        activity.hasAskedForFiles = true;
-        if (isOpening) activity.hasOpenFiles = true;
-        return Reflect.apply(call, this, given);
-      };
-      Object.defineProperties(noted, Object.getOwnPropertyDescriptors(call));
-      files[name] = noted;
-    }
+  const promises = load('node:fs/promises');
+  for (const files of [load('node:fs'), promises]) noteCalls(files, Object.keys(files));
+  const { open } = promises;
+  let isKindNoted = false;
+  promises.open = async (...given: unknown[]): Promise<unknown> => {
+    const handle = await open(...given);
+    const kind = Object.getPrototypeOf(handle);
+    if (!isKindNoted) noteCalls(kind, Object.getOwnPropertyNames(kind));
+    isKindNoted = true;
+    // Each has this one as its own.
+    noteCalls(handle, ['close']);
+    return handle;
+  };
+  answerAtOnce(promises);
+}
+
+function noteCalls(files: Record<string, unknown>, names: readonly string[]): void {
+  for (const name of names) {
+    const call = Object.getOwnPropertyDescriptor(files, name)?.value;
+    if (typeof call !== 'function' || name.endsWith('Sync') || !/^(?!constructor$)[a-z]/.test(name)) continue;
+    const noted = function (this: unknown, ...given: unknown[]): unknown {
+      activity.hasAskedForFiles = true;
+      return Reflect.apply(call, this, given);
+    };
+    Object.defineProperties(noted, Object.getOwnPropertyDescriptors(call));
+    files[name] = noted;
+  }
+}
+
+/** What gateways ask of files again and again: a thread would take no simulated time either, and the world would wait for it. */
+function answerAtOnce(promises: Record<string, (...given: unknown[]) => unknown>): void {
+  const files = load('node:fs');
+  for (const name of ['readdir', 'stat'] as const) {
+    const byThread = promises[name];
+    promises[name] = async (...given) =>
+      machines.getStore() === undefined ? byThread?.(...given) : files[`${name}Sync`](...given);
   }
 }
 

@@ -56,9 +56,13 @@ export class Life implements Machine, Owner {
   }
 
   after(milliseconds: number, run: () => void): () => void {
+    return this.resume(milliseconds, () => this.#enter(run));
+  }
+
+  resume(milliseconds: number, go: () => void): () => void {
     if (!this.isAlive) return () => {};
     const late = this.process.looksLate ? (latenessMs.get(milliseconds) ?? 0) : 0;
-    return this.world.schedule(milliseconds + late, () => this.#enter(run), this);
+    return this.world.schedule(milliseconds + late, go, this);
   }
 
   /** Waits as people do between two things: so long on average, where days are long. */

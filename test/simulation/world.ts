@@ -166,14 +166,14 @@ export class World {
       }
       // Now and then the machine has its turn: signals, messages of a parent, promises that nobody handles.
       if (this.events % turnEvery === 0) real.setImmediate(step);
-      else queueMicrotask(settle);
+      else void ready.then(settle);
     };
     // A tick runs when no microtask is left. If none was put off since the last look, nothing else waits either.
     const settle = () => real.nextTick(look);
     const look = () => {
       if (activity.ticks === ticks) return step();
       ticks = activity.ticks;
-      queueMicrotask(settle);
+      void ready.then(settle);
     };
     machines.exit(() => real.setImmediate(step));
     return promise;
@@ -204,11 +204,14 @@ export class World {
   }
 }
 
+/** A microtask without the bookkeeping of `queueMicrotask`. */
+const ready = Promise.resolve();
+
 const fileRequests = /^(?:FSReq|CloseReq$)/;
 
 /** Work that the machine itself still does for us, such as reading a file: no simulated time passes for it. */
 function isMachineBusy(): boolean {
-  if (!activity.hasAskedForFiles && !activity.hasOpenFiles) return false;
+  if (!activity.hasAskedForFiles) return false;
   for (const name of process.getActiveResourcesInfo()) if (fileRequests.test(name)) return true;
   activity.hasAskedForFiles = false;
   return false;

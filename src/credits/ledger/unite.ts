@@ -7,6 +7,7 @@
  * to it at the same moment waits for the same row. Entries stay where they were made; the move is two more of them.
  */
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { insertRows, selectIn } from '../../storage/sql/many-rows.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
@@ -33,7 +34,7 @@ export class Uniting {
   readonly #sql: Sql;
   readonly #now: () => number;
   /** By account, how many forms lead there: more may be learnt with the key. Forms are never taken back. */
-  readonly #done = new LRUCache<string, number>({ max: KEPT });
+  readonly #done = new LRUCache<string, number>(atMost(KEPT));
 
   /** How far the pass through all accounts has come; undefined: to the end. */
   #passedTo: string | undefined = '';

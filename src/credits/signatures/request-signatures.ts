@@ -8,6 +8,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../kernel/at-most.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { App, Request } from '../../kernel/http/app.ts';
 import { SharedRate } from '../../kernel/http/shared-rate.ts';
@@ -78,7 +79,7 @@ export class RequestSignatures {
   readonly service: string;
   readonly requireBound: boolean;
   readonly #credits: Pick<Credits, 'unite'> | undefined;
-  readonly #forms = new LRUCache<string, AddressForms>({ max: FORMS_KEPT });
+  readonly #forms = new LRUCache<string, AddressForms>(atMost(FORMS_KEPT));
   readonly #spent: SpentSignatures;
   readonly #stored: SharedRate;
   readonly #signers = new WeakMap<IncomingMessage, Promise<Signer | undefined>>();

@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { RequestSignatures } from '../../credits/signatures/request-signatures.ts';
+import { atMost } from '../../kernel/at-most.ts';
 import type { Reply, Request } from '../../kernel/http/app.ts';
 import { parseAddress } from '../../wallets/address.ts';
 import { invalidSignature } from '../errors.ts';
@@ -45,7 +46,7 @@ export function createAuthenticator({
   now = Date.now,
 }: AuthenticatorOptions): Authenticator {
   const seconds = (): number => Math.floor(now() / 1000);
-  const issued = new LRUCache<string, { readonly header: string; readonly at: number }>({ max: TOKENS_KEPT });
+  const issued = new LRUCache<string, { readonly header: string; readonly at: number }>(atMost(TOKENS_KEPT));
   return {
     async walletOf(request, reply) {
       if (request.headers['x-signature'] === undefined) return bearer(request);

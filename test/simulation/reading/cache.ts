@@ -1,5 +1,4 @@
 /** A cache of content as processes have it on their disk: it may be away, lose and spoil, and says so of what it opens. */
-import { createHash } from 'node:crypto';
 import { BlobDamaged, type BlobDigest, type BlobReader } from '../../../src/storage/blobs/blobs.ts';
 import type { BlobCache } from '../../../src/storage/blobs/cache/cache.ts';
 import type { SimulatedBlobs } from '../blobs.ts';
@@ -17,7 +16,8 @@ export function openCache(blobs: SimulatedBlobs): BlobCache {
     ...store,
     async open(digest) {
       const reader = await store.open(digest);
-      if (reader === undefined || (await isSound(reader))) return reader && checked(reader, damaged);
+      if (reader === undefined || (await blobs.isSound(reader)))
+        return reader && checked(blobs, reader, damaged);
       damaged(digest);
       return undefined;
     },
@@ -29,9 +29,13 @@ export function openCache(blobs: SimulatedBlobs): BlobCache {
 }
 
 /** Looks again when everything was read: a file may be changed meanwhile. */
-function checked(reader: BlobReader, damaged: (digest: BlobDigest) => BlobDamaged): BlobReader {
+function checked(
+  blobs: SimulatedBlobs,
+  reader: BlobReader,
+  damaged: (digest: BlobDigest) => BlobDamaged,
+): BlobReader {
   const check = async (): Promise<void> => {
-    if (!(await isSound(reader))) throw damaged(reader.digest);
+    if (!(await blobs.isSound(reader))) throw damaged(reader.digest);
   };
   return {
     ...reader,
@@ -51,14 +55,4 @@ function checked(reader: BlobReader, damaged: (digest: BlobDigest) => BlobDamage
     },
     check,
   };
-}
-
-async function isSound(reader: BlobReader): Promise<boolean> {
-  const hash = createHash('sha256');
-  try {
-    for await (const piece of reader.stream()) hash.update(piece);
-  } catch {
-    return false;
-  }
-  return hash.digest('hex') === reader.digest;
 }
