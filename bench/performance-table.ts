@@ -31,7 +31,14 @@ export function writeTable(results: readonly BenchResult[]): void {
     const name = `${result.bench}: ${result.name}`.replaceAll('|', '/');
     const value = `${rounded(result.value)} ${result.unit}`;
     const limit = rows.get(name)?.at(-1) ?? '';
-    rows.set(name, [name, `${result.bar}`, rounded(result.ratio), value, result.yardstick, limit]);
+    rows.set(name, [
+      name,
+      `${Number((result.bar ?? 0).toPrecision(2))}`,
+      rounded(result.ratio),
+      value,
+      result.yardstick,
+      limit,
+    ]);
   }
   const sorted = [...rows].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, cells]) => cells);
   const table = [heads, heads.map(() => '---'), ...sorted].map((cells) => `| ${cells.join(' | ')} |`);

@@ -18,14 +18,16 @@ export interface WalletOfBeforeOptions {
 
 export function createWalletOfBefore({ sql, log, wallets }: WalletOfBeforeOptions): Part {
   const [wallet] = wallets;
-  const stranger = async (): Promise<string | undefined> => {
-    const before = await lastPayer(sql);
-    return before === undefined || wallets.includes(before) ? undefined : before;
+  /** As long as it is the last; while this process runs, only its own wallet can come after it. */
+  let before: string | undefined;
+  const look = async (): Promise<void> => {
+    const payer = await lastPayer(sql);
+    before = payer === undefined || wallets.includes(payer) ? undefined : payer;
   };
   return {
     name: 'wallet of before',
     async start() {
-      const before = await stranger();
+      await look();
       if (before !== undefined)
         log.warn(
           { wallet, before },
@@ -33,7 +35,7 @@ export function createWalletOfBefore({ sql, log, wallets }: WalletOfBeforeOption
         );
     },
     async problems() {
-      const before = await stranger();
+      if (before !== undefined) await look();
       return before === undefined
         ? []
         : [
