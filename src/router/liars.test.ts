@@ -12,6 +12,7 @@ import {
   wrongBytes,
 } from './testing/faulty-gateways.ts';
 import type { RouterBench } from './testing/router-bench.ts';
+import type { Behaviour } from './testing/stub-gateway.ts';
 
 /** The values of a metric by their labels. */
 async function metricOf(bench: RouterBench, name: string): Promise<Map<string, number>> {
@@ -106,4 +107,28 @@ test('who was asked first is told by strategy', async (t) => {
     [...(await metricOf(bench, 'router_first_picks_total'))],
     bench.gateways.map(({ url }) => [`strategy="round-robin",gateway="${url}"`, 2]),
   );
+});
+
+for (const item of [small, large]) {
+  test(`HEAD tells no length of ${item.data.length} bytes that one gateway made up`, async (t) => {
+    const bench = await benchOf(t, { environment: inTurn });
+    // No hashes: a signature is what proves the content, and it says nothing of the length.
+    const silent: Behaviour = { digest: () => undefined };
+    behave(bench, { ...silent, bytes: () => Buffer.from('too busy') }, silent, silent);
+    const head = await bench.get(`/${item.id}`, { method: 'HEAD' });
+    assert.equal(head.status, 200);
+    const told = head.headers['content-length'];
+    assert.ok(told === undefined || told === String(item.data.length), `told ${told}`);
+    if (item === small) assert.equal(head.headers['x-router-verified'], 'true');
+  });
+}
+
+test('HEAD of large content that only a signature proves tells no length', async (t) => {
+  const bench = await benchOf(t, { count: 1 });
+  behave(bench, { bytes: ({ data }) => Buffer.concat([data, data]) });
+  const head = await bench.get(`/${large.id}`, { method: 'HEAD' });
+  assert.equal(head.status, 200);
+  assert.equal(head.headers['content-length'], undefined);
+  assert.equal(head.headers['x-router-verified'], 'false');
+  assert.equal(bench.gateways[0]?.count(/GET \/raw/), 0);
 });

@@ -43,4 +43,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     only: 'reading',
     found: 'a name that was learnt by a clock ahead was fresh again when the time came that it had shown',
   },
+  {
+    seed: 2_137_379_720,
+    hours: 1,
+    only: 'reading',
+    found: "a router told the length of a gateway's page for that of content, when asked by HEAD",
+  },
 ];

@@ -35,7 +35,7 @@ export interface FetchOptions {
 }
 
 /** Content up to this size is proven whole before it is sent. */
-const wholeLimit = 256 * 1024;
+export const wholeLimit = 256 * 1024;
 /** A gateway that does not say how much it sends may send this much. */
 const maxUnsizedBytes = 64 * 1024 ** 3;
 /** Bytes that a download runs ahead of a reader that is alone: as with any proxy, that reader sets the pace. */

@@ -13,7 +13,7 @@ import { answer } from './answer.ts';
 import { onceArrived, unprovenOf } from './arrival.ts';
 import type { Content } from './content.ts';
 import { type ContentRequest, inManifest, redirectToFolder } from './content-request.ts';
-import { typeOf } from './fetch.ts';
+import { typeOf, wholeLimit } from './fetch.ts';
 import type { AccessPath } from './headers.ts';
 import type { Manifests } from './manifests.ts';
 import { fromCache, letGo, type Opened } from './opened.ts';
@@ -239,9 +239,16 @@ async function describeUnread({ content, passThrough }: VerifiedParts, id: TxId)
   if (expectation === undefined) throw unprovenOf(id, upstream);
   const { contentEncoding, digest, method, by, size } = expectation;
   const placement = placementOf(upstream);
+  const told = lengthOf(upstream);
+  // A signature says nothing of the length: what is small is read for it, and what nobody proved is not told.
+  if (size === undefined && told !== undefined && told <= wholeLimit) {
+    const opened = await content.open(id);
+    if (opened.download === undefined) return opened;
+    await letGo(opened);
+  }
   return {
     ...(placement === undefined ? {} : { placement }),
-    size: size ?? lengthOf(upstream),
+    size,
     contentType: typeOf(expectation),
     contentEncoding,
     digest,
