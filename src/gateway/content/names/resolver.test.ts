@@ -201,7 +201,10 @@ test('a name points nowhere by the word of a gateway that looked everywhere, and
   const unsure = await serve((_request, response) =>
     response.writeHead(404, { 'cache-control': 'no-store' }).end(),
   );
-  const names = [none, unsure].map(({ url }) => namesOfGateway(url, 'me', client));
-  await assert.rejects(resolverOver(names.slice(0, 1)).resolver.resolve('name', '@'), NameAbsent);
-  await assert.rejects(resolverOver(names).resolver.resolve('name', '@'), unavailable('not-asked'));
+  const refusing = await serve(saying(451));
+  const [no, maybe, untold] = [none, unsure, refusing].map(({ url }) => namesOfGateway(url, 'me', client));
+  assert.ok(no && maybe && untold);
+  await assert.rejects(resolverOver([no]).resolver.resolve('name', '@'), NameAbsent);
+  await assert.rejects(resolverOver([no, maybe]).resolver.resolve('name', '@'), unavailable('not-asked'));
+  await assert.rejects(resolverOver([no, untold]).resolver.resolve('name', '@'), unavailable('not-asked'));
 });

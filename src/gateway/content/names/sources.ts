@@ -46,6 +46,8 @@ export function namesOfGateway(url: string, identity: string, client: HttpClient
         timeoutMs,
         maxBytes: bodyLimit,
       });
+      // It may know the name and will not tell (RFC 7725): it has not failed, and is no witness that there is none.
+      if (answer.status === 451) throw new Unavailable('not-asked');
       if (answer.status === 404) {
         const state = availabilityOf(answer.status, answer.headers['cache-control']);
         if (state === 'not-asked') throw new Unavailable(state);
