@@ -110,6 +110,9 @@ async function check(client: PoolClient, options: ConnectionOptions): Promise<Ch
     const settings = [
       `SET statement_timeout = ${options.statementTimeoutMs}`,
       `SET idle_in_transaction_session_timeout = ${idleTransactionTimeoutMs}`,
+      // Statements are short: to compile one costs many times what it does. Without scans each that has no index to go by
+      // is thought to be dear enough for it.
+      'SET jit = off',
       ...(options.byIndexOnly ? ['SET enable_seqscan = off'] : []),
     ];
     await client.query(settings.join('; '));
