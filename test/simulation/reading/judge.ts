@@ -1,5 +1,6 @@
 /** Holds one answer about content against what was published, named and blocked: no byte and no word of it may be wrong. */
 import { createHash } from 'node:crypto';
+import { textOf, tryParseJson } from '../../../src/formats/json.ts';
 import { withCharset } from '../../../src/formats/media-type.ts';
 import { parseRange, type Span } from '../../../src/kernel/http/byte-ranges.ts';
 import { strongETag } from '../../../src/kernel/http/conditional.ts';
@@ -66,7 +67,7 @@ export class Judge {
     const { status, headers } = answer;
     // Whoever cannot tell says so.
     if (status >= 500) return this.#failed(question, askedAt);
-    const named = 'label' in question.of ? headers['x-arns-resolved-id'] : undefined;
+    const named = 'label' in question.of ? resolvedOf(answer) : undefined;
     if ('label' in question.of && named !== undefined) {
       const wrong = this.#name(question.server, question.of.label, named, askedAt);
       if (wrong !== undefined) return wrong;
@@ -94,7 +95,7 @@ export class Judge {
           ? undefined
           : 'nobody blocked it';
       case 404:
-        return this.#absent(question, answer, way, askedAt);
+        return this.#absent(question, answer, way, named, askedAt);
       default:
         return `no answer to a reader: ${answer.body.toString().slice(0, 200)}`;
     }
@@ -141,9 +142,15 @@ export class Judge {
       : `${label} never pointed at ${short(id)}`;
   }
 
-  #absent(question: Question, { headers }: Told, way: Way, askedAt: number): string | undefined {
+  #absent(
+    question: Question,
+    { headers }: Told,
+    way: Way,
+    named: string | undefined,
+    askedAt: number,
+  ): string | undefined {
     const { settled, registry, blocks } = this.#options;
-    if ('label' in question.of && headers['x-arns-resolved-id'] === undefined) {
+    if ('label' in question.of && named === undefined) {
       const { label } = question.of;
       return registry.stood(label, askedAt - absentNameMs) &&
         !blocks.mayRefuse({ label, entries: [] }, askedAt)
@@ -157,6 +164,11 @@ export class Judge {
       ? 'for what could be read before, and caches may keep it'
       : undefined;
   }
+}
+
+/** What a name was found to point at; a router says it in the body where a manifest has no such path. */
+function resolvedOf({ headers, body }: Told): string | undefined {
+  return headers['x-arns-resolved-id'] ?? textOf(tryParseJson(body.toString()), 'txId');
 }
 
 function content(question: Question, { status, headers, body }: Told, entry: Entry): string | undefined {
