@@ -2,7 +2,7 @@
  * The simulated world by hand: `npm run simulate -- --seed S` replays one run and tells its story, `--seeds N` runs so many
  * fresh ones, or those from `--from` on, until one fails. `--hours` is the least simulated time of each, `--jobs` how many
  * processes share the work, `--minutes` when no further seed is begun, `--faults` names the only faults that there are, with
- * commas, `--only` the scenario: `uploads`, `names`, `payments`, `restores` or `reading`.
+ * commas, `--only` the scenario: `uploads`, `upload-restores`, `names`, `payments`, `restores` or `reading`.
  *
  * With `--state FILE` a broken seed ends nothing: what became of each seed is kept there, and the same command goes on with
  * those that are missing.
@@ -51,7 +51,8 @@ else process.exit(values.seed === undefined ? await many() : await replay(Number
 async function replay(seed: number): Promise<number> {
   const { simulate } = await import('../test/simulation/run.ts');
   const { story, broken, events, hours: passed } = await simulate({ seed, ...options });
-  if (!values.quiet) console.log(story.text());
+  // A pipe takes a long story only bit by bit.
+  if (!values.quiet) await new Promise((written) => process.stdout.write(`${story.text()}\n`, written));
   console.log(`seed ${seed}: ${Math.round(passed)} hours, ${events} events`);
   if (broken !== undefined) console.log(`broken: ${broken}`);
   return broken === undefined ? 0 : foundCode;

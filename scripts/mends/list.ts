@@ -2069,6 +2069,17 @@ export const mends: readonly Mend[] = [
     fails: simulation('names'),
   },
   {
+    what: 'the simulated world: an item that waited at a backup and was bundled before the restore is paid for again',
+    undo: [
+      {
+        file: 'src/upload/bundler/after-restore.ts',
+        find: "'received_at > COALESCE((SELECT COALESCE(newest_at, restored_at) FROM upload_restores), -1)'",
+        put: "'received_at > -1'",
+      },
+    ],
+    fails: { simulation: { only: 'upload-restores', minutes: 10 } },
+  },
+  {
     what: 'the simulated world: card payments that a restore has lost are swallowed without a word',
     undo: [
       {
@@ -2188,8 +2199,19 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/bundler/after-restore.ts',
-        find: "'received_at > COALESCE((SELECT restored_at FROM upload_restores), -1)'",
+        find: "'received_at > COALESCE((SELECT COALESCE(newest_at, restored_at) FROM upload_restores), -1)'",
         put: "'received_at > -1'",
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/look-back.test.ts' },
+  },
+  {
+    what: 'an item that came while a clock was ahead is bundled and paid for again after a restore',
+    undo: [
+      {
+        file: 'src/upload/bundler/after-restore.ts',
+        find: 'Math.max(restoredAt, newest?.at == null ? 0 : readInteger(newest.at))',
+        put: 'Math.max(restoredAt, newest?.at == null ? 0 : 0)',
       },
     ],
     fails: { unit: 'src/upload/bundler/look-back.test.ts' },

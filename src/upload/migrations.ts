@@ -242,4 +242,9 @@ export const uploadMigrations: readonly Migration[] = [
       ALTER TABLE upload_bundles ADD COLUMN others BIGINT;
     `,
   },
+  {
+    // The time of the newest item that was restored: clocks may have been ahead of that of the restore.
+    id: 'upload-015-held-until-looked-for',
+    up: 'ALTER TABLE upload_restores ADD COLUMN newest_at BIGINT;',
+  },
 ];

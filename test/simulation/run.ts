@@ -47,7 +47,7 @@ const longestNightMs = 300 * hour;
 const scenarioShares = [
   ...['uploads', 'names', 'payments', 'restores'],
   ...['uploads', 'names', 'payments', 'restores'],
-  'reading',
+  ...['upload-restores', 'reading'],
 ];
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
@@ -82,11 +82,13 @@ class Simulation {
     const nodes = 1 + this.#random.below(3);
     const isDay = () => this.#isDay;
     const isCalm = () => this.#isCalm;
+    const uploads = (restores: boolean) => {
+      const arweave = new ArweaveNetwork(world, network, nodes);
+      return uploadsScenario({ world, network, arweave, isDay, isCalm, restores });
+    };
     const makers = {
-      uploads: () => {
-        const arweave = new ArweaveNetwork(world, network, nodes);
-        return uploadsScenario({ world, network, arweave, isDay, isCalm });
-      },
+      uploads: () => uploads(false),
+      'upload-restores': () => uploads(true),
       names: () => namesScenario({ world, network, isDay }),
       payments: () => paymentsScenario({ world, network, isDay, restores: false }),
       restores: () => paymentsScenario({ world, network, isDay, restores: true }),

@@ -22,6 +22,7 @@ const table = [{ id: 'one', up: 'CREATE TABLE facts (name TEXT PRIMARY KEY)' }];
 describe('a simulated world', () => {
   for (const [only, told] of [
     ['uploads', 'has a receipt'],
+    ['upload-restores', 'restores the ledger'],
     ['names', 'is completed'],
     ['payments', 'with dollars'],
     ['restores', 'has it reconciled'],

@@ -10,14 +10,16 @@ import { readInteger } from '../../storage/sql/typed-rows.ts';
 export interface Restore {
   /** From when on bundles may be on the chain that are not here; unix milliseconds. */
   readonly since: number;
-  /** What came later is here alone. */
   readonly restoredAt: number;
+  /** What came later than the newest item that was restored is here alone, whatever clocks said. */
+  readonly newestAt: number;
   /** Of the chain when it was first looked for them; undefined before. */
   readonly height: number | undefined;
 }
 
 /** Of a waiting item: it came after the restore, or the look is over. */
-export const isNotHeldBack = 'received_at > COALESCE((SELECT restored_at FROM upload_restores), -1)';
+export const isNotHeldBack =
+  'received_at > COALESCE((SELECT COALESCE(newest_at, restored_at) FROM upload_restores), -1)';
 
 /**
  * Called by a restore. Bundles without a transaction are dissolved: the lost machine has perhaps made it. A look that was not over
@@ -27,12 +29,15 @@ export async function noteRestore(
   tx: SqlExecutor,
   { since, restoredAt }: Pick<Restore, 'since' | 'restoredAt'>,
 ): Promise<void> {
+  const newest = await tx.get('SELECT MAX(received_at) AS at FROM upload_items');
+  const newestAt = Math.max(restoredAt, newest?.at == null ? 0 : readInteger(newest.at));
   await tx.run(
-    `INSERT INTO upload_restores (one, since, restored_at, height) VALUES (1, ?, ?, NULL)
-     ON CONFLICT (one) DO UPDATE SET restored_at = excluded.restored_at, height = NULL,
+    `INSERT INTO upload_restores (one, since, restored_at, newest_at, height) VALUES (1, ?, ?, ?, NULL)
+     ON CONFLICT (one) DO UPDATE SET restored_at = excluded.restored_at, newest_at = excluded.newest_at, height = NULL,
        since = CASE WHEN upload_restores.since < excluded.since THEN upload_restores.since ELSE excluded.since END`,
     since,
     restoredAt,
+    newestAt,
   );
   await tx.run(
     `UPDATE upload_items SET state = 'new', bundle = NULL, position = NULL, bundle_offset = NULL
@@ -46,11 +51,12 @@ export async function noteRestore(
 
 /** Undefined where nothing is to be looked for. */
 export async function findRestore(sql: SqlReader): Promise<Restore | undefined> {
-  const row = await sql.get('SELECT since, restored_at, height FROM upload_restores');
+  const row = await sql.get('SELECT since, restored_at, newest_at, height FROM upload_restores');
   if (row === undefined) return undefined;
   return {
     since: readInteger(row.since),
     restoredAt: readInteger(row.restored_at),
+    newestAt: readInteger(row.newest_at ?? row.restored_at),
     height: row.height === null ? undefined : readInteger(row.height),
   };
 }

@@ -37,12 +37,13 @@ class Chain extends ArweaveNodes {
   transactionJson: { id: string } = { id: '' };
   bytes = Buffer.alloc(0);
   has: 'all' | 'no chunks' | 'no answer' = 'all';
+  grownBy = 0;
 
   constructor() {
     super([]);
   }
   override async height(): Promise<number> {
-    return height;
+    return height + this.grownBy;
   }
   override async txStatus(): Promise<LookUp<TxStatus>> {
     if (this.has === 'no answer') return notKnown(new Error('away'));
@@ -67,11 +68,13 @@ async function restored(t: TestContext, open: OpenForTest) {
   const sql = await open(testMigrations);
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-look-back-'));
   const blobs = await DiskBlobStore.open({ folder });
-  const items = await storeItems(
-    { sql, blobs },
-    ['one', 'two', 'three', 'later'].map((text) => Buffer.from(text)),
-  );
-  const [one, two, three, later] = items.map(({ id }) => id);
+  const store = (...texts: string[]) =>
+    storeItems(
+      { sql, blobs },
+      texts.map((text) => Buffer.from(text)),
+    );
+  const items = await store('one', 'two', 'three');
+  const [one, two, three] = items.map(({ id }) => id);
   const chain = new Chain();
   const inBundle = [
     { id: stranger.id, bytes: stranger.bytes },
@@ -116,6 +119,8 @@ async function restored(t: TestContext, open: OpenForTest) {
     rmSync(folder, { recursive: true, force: true });
   });
   await sql.transaction((tx) => noteRestore(tx, { since: 40_000, restoredAt: 2 }));
+  const [later] = (await store('later')).map(({ id }) => id);
+  await sql.run('UPDATE upload_items SET received_at = 3 WHERE id = ?', later ?? '');
   const { log, lines } = rememberingLog();
   const time = { now: 10 };
   const make = (wallets: readonly string[] = [testArweaveKey.address]) =>
@@ -259,10 +264,22 @@ describe('after a restore', () => {
       assert.match(problems, /what waited then is not bundled yet/);
       assert.ok(lines.some(({ msg }) => msg === 'bundles of before the restore could not be looked for'));
       time.now += 6 * hour;
+      await assert.rejects(look.turn(), /not all/, 'the chain has not grown: the clock is ahead');
+      chain.grownBy = 55;
       await eventually('the end', async () => !(await isHeld()));
       await look.stop();
       assert.equal(errors().length, 1);
       assert.deepEqual(await look.problems(), []);
+    });
+
+    it('items that came while a clock was ahead are held back as the others', async (t) => {
+      const { sql, plan, itemsOf, look, three } = await restored(t, open);
+      await plan();
+      await sql.run('UPDATE upload_items SET received_at = 86400000 WHERE id = ?', three ?? '');
+      await sql.transaction((tx) => noteRestore(tx, { since: 50_000, restoredAt: 4 }));
+      assert.equal(await plan(), undefined);
+      assert.equal(await look.turn(), undefined);
+      assert.ok((await itemsOf(await plan())).includes(three ?? ''));
     });
 
     it('bundles without a transaction are dissolved by the restore', async (t) => {

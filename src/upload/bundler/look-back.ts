@@ -117,8 +117,8 @@ export class LookBack {
 
   /** True when it was the last look. */
   async #look(restore: Restore): Promise<boolean> {
-    const { now, log } = this.#deps;
-    const isLate = now() - restore.restoredAt > longestLookMs;
+    const { log } = this.#deps;
+    const isLate = await this.#isLate(restore);
     let seen: Seen;
     try {
       seen = await this.#lookAtAll(restore);
@@ -145,6 +145,13 @@ export class LookBack {
       'bundles of before the restore were looked for: what waits is bundled',
     );
     return true;
+  }
+
+  /** By the chain as well: a clock that is ahead makes nothing late. */
+  async #isLate({ restoredAt, height }: Restore): Promise<boolean> {
+    const { now, nodes, blocksToWait } = this.#deps;
+    if (height === undefined || now() - restoredAt <= longestLookMs) return false;
+    return (await nodes.height()) >= height + blocksToWait;
   }
 
   #end(): Promise<number> {

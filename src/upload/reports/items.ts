@@ -154,7 +154,7 @@ export async function reportItem(
   const waiting = gateways.filter(({ number }) => announceAt !== null || numbers.includes(number));
   const facts: ItemFacts = {
     ...{ item, failures, misses, notBefore, permanentAt, bundle },
-    isHeldBack: restore !== undefined && item.receivedAt <= restore.restoredAt,
+    isHeldBack: restore !== undefined && item.receivedAt <= restore.newestAt,
     announcement: deps.announcer && {
       waiting: waiting.map(({ host, status }) => ({ host, lastError: status.lastError })),
     },

@@ -6,16 +6,12 @@
 
 import type { SqlReader } from '../../../src/storage/sql/sql.ts';
 import { paymentsAt } from '../cards.ts';
+import type { Losses } from '../restorer.ts';
 import type { CardPayer } from './card-payer.ts';
 import type { ChainPayer } from './chain-payer.ts';
 import { type PaymentInstallation, payee, serviceWallet } from './installation.ts';
 import type { Spender } from './spender.ts';
 import type { X402Payer } from './x402-payer.ts';
-
-/** What was promised while nobody kept it: between a backup and the loss after which it was restored. */
-export interface Losses {
-  covers(at: number): boolean;
-}
 
 export interface Memories {
   readonly cardPayers: readonly CardPayer[];

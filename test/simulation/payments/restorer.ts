@@ -1,18 +1,18 @@
 /**
- * An operator who backs the ledger up, loses it and restores it, as `turnpike restore` does; is told of payments that the
- * ledger does not know; and has it reconciled with the outside, as `turnpike reconcile` does.
+ * An operator who restores the ledger, is told of payments that it does not know, and has it reconciled with the outside, as
+ * `turnpike reconcile` does.
  */
 import type { ReconciledRecord, ReconcileReport } from '../../../src/formats/admin-answers.ts';
 import { memberOf, tryParseJson } from '../../../src/formats/json.ts';
 import { testAdminKey } from '../../../src/upload/testing.ts';
 import { paymentsAt } from '../cards.ts';
 import { skewed } from '../faults.ts';
-import { hour, minute, Person, type PersonOptions, second } from '../person.ts';
+import { hour, minute, type PersonOptions, second } from '../person.ts';
 import type { Life } from '../process.ts';
-import type { Losses } from './books.ts';
+import { overlapMs, Restorer } from '../restorer.ts';
 import type { PaymentInstallation } from './installation.ts';
 
-interface RestorerOptions extends PersonOptions {
+interface PaymentRestorerOptions extends PersonOptions {
   readonly installation: PaymentInstallation;
   /** Tells people that the service has forgotten what was reported lately. */
   readonly restored: () => void;
@@ -22,18 +22,16 @@ interface RestorerOptions extends PersonOptions {
 const calmMs = hour;
 /** Who has a quote that was lost pays within this, or never. */
 const payableMs = 3 * hour;
-/** As the command does: clocks differ, and something may have been on its way. */
-const overlapMs = hour;
 /** No gateway lists transactions here: those who sent AR report it again. */
 const cannotList = 'payments in arweave';
 
-export class Restorer extends Person implements Losses {
-  readonly #options: RestorerOptions;
-  readonly #lost: { readonly from: number; readonly to: number }[] = [];
+export class PaymentRestorer extends Restorer {
+  readonly #options: PaymentRestorerOptions;
   #unfinished: string | undefined;
 
-  constructor(options: RestorerOptions) {
-    super(options);
+  constructor(options: PaymentRestorerOptions) {
+    const { ledger, processes } = options.installation;
+    super({ ...options, ledger, processes });
     this.#options = options;
   }
 
@@ -42,21 +40,17 @@ export class Restorer extends Person implements Losses {
     return this.#unfinished === undefined ? [] : [this.#unfinished];
   }
 
-  covers(at: number): boolean {
-    return this.#lost.some(({ from, to }) => at >= from && at <= to);
-  }
-
   readonly program = async (life: Life): Promise<void> => {
     const { random } = this;
     const { isDay } = this.#options;
     for (;;) {
       while (!isDay()) await life.wait(minute);
       await life.wait(this.world.pace * skewed(random, 10 * minute, 2 * hour));
-      const backedUpAt = await this.#backUp(life);
+      const backedUpAt = await this.backUp(life);
       await life.wait(this.world.pace * skewed(random, minute, 2 * hour));
       if (!isDay()) continue;
       this.#unfinished = 'the restored ledger is not reconciled';
-      this.#loseAndRestore(backedUpAt);
+      await this.loseAndRestore(backedUpAt);
       await life.wait(payableMs);
       while (isDay()) await life.wait(minute);
       await life.wait(calmMs);
@@ -67,26 +61,6 @@ export class Restorer extends Person implements Losses {
       this.#unfinished = undefined;
     }
   };
-
-  async #backUp(life: Life): Promise<number> {
-    const { ledger } = this.#options.installation;
-    while (!ledger.isQuiet) await life.wait(1);
-    ledger.backUp();
-    this.tell('backs the ledger up');
-    return life.world.time;
-  }
-
-  #loseAndRestore(backedUpAt: number): void {
-    const { installation, restored } = this.#options;
-    for (const { process } of installation.processes) process.kill();
-    installation.ledger.restore();
-    for (const { process, program } of installation.processes)
-      process.startLater(skewed(this.random, second, 10 * minute), program);
-    const { time } = this.world;
-    this.#lost.push({ from: backedUpAt, to: time });
-    this.tell(`restores the ledger as it was ${Math.round((time - backedUpAt) / minute)} min ago`);
-    restored();
-  }
 
   /** Payments at the card provider that the ledger does not know. */
   async #unknownPayments(): Promise<string[]> {

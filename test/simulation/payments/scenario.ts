@@ -21,7 +21,7 @@ import { ChainPayer } from './chain-payer.ts';
 import { Customer } from './customer.ts';
 import { facilitatorFaults } from './facilitator.ts';
 import { createPayments, type PayProcess, serviceWallet } from './installation.ts';
-import { Restorer } from './restorer.ts';
+import { PaymentRestorer } from './restorer.ts';
 import { Spender } from './spender.ts';
 import { Thief } from './thief.ts';
 import { X402Payer } from './x402-payer.ts';
@@ -85,7 +85,7 @@ export function paymentsScenario({ world, network, isDay, restores }: PaymentsOp
   const restored = () => {
     for (const payer of memories.chainPayers) payer.reportAgain();
   };
-  const restorer = new Restorer({ ...common, name: 'operator', restored });
+  const restorer = new PaymentRestorer({ ...common, name: 'operator', restored });
 
   /** The operator's own check of the ledger, which must hold at any moment, whoever is at work. */
   const auditor: Client = {

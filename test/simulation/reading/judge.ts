@@ -64,7 +64,7 @@ export class Judge {
   }
 
   #judge(question: Question, answer: Told, askedAt: number): string | undefined {
-    const { status, headers } = answer;
+    const { status } = answer;
     // Whoever cannot tell says so.
     if (status >= 500) return this.#failed(question, askedAt);
     const named = 'label' in question.of ? resolvedOf(answer) : undefined;

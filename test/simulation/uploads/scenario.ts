@@ -3,7 +3,7 @@
 import { winc } from '../../../src/credits/credits.ts';
 import { createCredits } from '../../../src/credits/ledger/ledger.ts';
 import { parseBundleHeader } from '../../../src/formats/ans104/bundle-header.ts';
-import { HttpClient } from '../../../src/outside/http.ts';
+import { type HttpAnswer, HttpClient } from '../../../src/outside/http.ts';
 import { deadlineBlocks } from '../../../src/upload/intake/receipts.ts';
 import { worryingTries } from '../../../src/upload/reports/why.ts';
 import { testArweaveKey } from '../../../src/wallets/testing/keys.ts';
@@ -15,6 +15,7 @@ import type { World } from '../world.ts';
 import { blobFaults, nodeFaults } from './faults.ts';
 import { createGateway, gatewayUrl } from './gateway.ts';
 import { createUploads } from './installation.ts';
+import { UploadRestorer } from './restorer.ts';
 import { Uploader, type UploadPromise } from './uploader.ts';
 
 interface UploadsOptions {
@@ -24,6 +25,8 @@ interface UploadsOptions {
   readonly isDay: () => boolean;
   /** Nothing is wrong anywhere. */
   readonly isCalm: () => boolean;
+  /** The operator loses the ledger and restores it. */
+  readonly restores: boolean;
 }
 
 interface ItemRow {
@@ -37,18 +40,22 @@ const uploaders = 2;
 const gift = 10n ** 12n;
 /** Between two looks of the operator at what a process says about itself. */
 const probeMs = 10 * 60_000;
+/** More than a blob is missed. */
+const mostReads = 5;
 
-export function uploadsScenario({ world, network, arweave, isDay, isCalm }: UploadsOptions): Scenario {
+export function uploadsScenario(options: UploadsOptions): Scenario {
+  const { world, network, arweave, isDay, isCalm, restores } = options;
   const random = world.random('uploads');
   // Faults last as long where the chain is fast, and more blocks pass than receipts allow for.
   const moreBlocks = deadlineBlocks * (1 / world.pace - 1);
-  // It looks for work every second, and makes a run four times as long.
-  const hasGateway = random.below(4) === 0;
+  // It looks for work every second, and makes a run four times as long. After a restore it is asked what is on the chain.
+  const hasGateway = random.below(4) === 0 || restores;
   const { ledger, blobs, processes } = createUploads(world, arweave, {
     processes: 1 + random.below(2),
     gatewayUrl: hasGateway ? gatewayUrl : undefined,
   });
   const gateways = hasGateway ? [createGateway(world, arweave, processes[0]?.url ?? '')] : [];
+  const restorer = new UploadRestorer({ world, name: 'restorer', isDay, isCalm, ledger, processes });
   const clients = Array.from(
     { length: uploaders },
     (_, index) =>
@@ -59,12 +66,15 @@ export function uploadsScenario({ world, network, arweave, isDay, isCalm }: Uplo
         gatewayUrl: hasGateway ? gatewayUrl : undefined,
         isDay,
         isCalm,
+        restoredAt: () => restorer.restoredAt,
       }),
   );
   /** Blobs that are gone for good: their items may be given up, and are paid back. */
   const spoiled = new Set<string>();
   const promises = () => clients.flatMap((client) => [...client.promises.values()]);
   const isExcused = ({ digest }: UploadPromise) => spoiled.has(digest);
+  /** The ledger may have forgotten it, or that it was sent before. */
+  const isForgotten = ({ sentAt, at }: UploadPromise) => restorer.covers(sentAt) || restorer.covers(at);
   const servers = [...processes, ...gateways];
   const databases = [ledger, ...gateways.map(({ index }) => index)];
   const origins = [...arweave.nodes, ...servers].map(({ url }) => url);
@@ -77,7 +87,7 @@ export function uploadsScenario({ world, network, arweave, isDay, isCalm }: Uplo
     ).length > 0;
 
   return {
-    name: 'uploads',
+    name: restores ? 'upload-restores' : 'uploads',
     servers,
     clients: [
       {
@@ -100,6 +110,7 @@ export function uploadsScenario({ world, network, arweave, isDay, isCalm }: Uplo
         },
       },
       ...clients,
+      ...(restores ? [restorer] : []),
     ],
     faults: [
       ...processFaults(servers),
@@ -131,8 +142,15 @@ export function uploadsScenario({ world, network, arweave, isDay, isCalm }: Uplo
 
     async settled() {
       const wrong: string[] = [];
-      const onChain = bundledItems(arweave, wrong);
       const sql = ledger.open();
+      const bundles = await sql.all<{ tx_id: string }>(
+        'SELECT tx_id FROM upload_bundles WHERE tx_id IS NOT NULL',
+      );
+      const isKnown = new Set(bundles.map((row) => row.tx_id));
+      // What the lost machine has posted and not seeded, nobody seeds.
+      const onChain = bundledItems(arweave, (id) => {
+        if (!restores || isKnown.has(id)) wrong.push(`no node has all of ${short(id)}`);
+      });
       const items = await sql.all<ItemRow>('SELECT id, state, winc, signer FROM upload_items');
       const rows = new Map(items.map((row) => [row.id, row]));
       for (const promise of promises()) {
@@ -140,6 +158,7 @@ export function uploadsScenario({ world, network, arweave, isDay, isCalm }: Uplo
         const row = rows.get(id);
         const places = onChain.get(id) ?? [];
         const excused = isExcused(promise);
+        if (isForgotten(promise) && (row === undefined || places.length > 0)) continue;
         if (row === undefined) wrong.push(`${short(id)} is not in the ledger`);
         if (row?.state === 'failed' && excused) continue;
         if (places.length !== 1) wrong.push(`${short(id)} is in ${places.length} bundles on the chain`);
@@ -164,8 +183,8 @@ export function uploadsScenario({ world, network, arweave, isDay, isCalm }: Uplo
       }
       const http = new HttpClient({ timeoutMs: 60_000, maxBytes: 4 * 1024 * 1024 });
       for (const { id, payload, digest } of hasGateway ? promises() : []) {
-        if (rows.get(id)?.state === 'failed') continue;
-        const answer = await http.call(`${gatewayUrl}/raw/${id}`).catch(() => undefined);
+        if (rows.get(id) === undefined || rows.get(id)?.state === 'failed') continue;
+        const answer = await readAtLast(http, id);
         if (answer?.status !== 200) wrong.push(`the gateway answers ${answer?.status} for ${short(id)}`);
         else if (!answer.body.equals(payload))
           wrong.push(`the gateway serves ${short(id)} with other bytes (${digest.slice(0, 8)})`);
@@ -173,7 +192,8 @@ export function uploadsScenario({ world, network, arweave, isDay, isCalm }: Uplo
       const noted = await sql.all<{ digest: string }>('SELECT digest FROM upload_blobs');
       const known = new Set(noted.map(({ digest }) => digest));
       for (const digest of blobs.digests) {
-        if (!known.has(digest)) wrong.push(`blob ${digest.slice(0, 8)} is stored, and nobody knows of it`);
+        if (!known.has(digest) && !restorer.forgotten.has(digest))
+          wrong.push(`blob ${digest.slice(0, 8)} is stored, and nobody knows of it`);
       }
       for (const { url, process } of processes) {
         const answer = await http.call(`${url}/health?strict=true`).catch(() => undefined);
@@ -185,6 +205,14 @@ export function uploadsScenario({ world, network, arweave, isDay, isCalm }: Uplo
   };
 }
 
+/** The store of blobs may miss one several times more. */
+async function readAtLast(http: HttpClient, id: string): Promise<HttpAnswer | undefined> {
+  for (let tried = 1; ; tried += 1) {
+    const answer = await http.call(`${gatewayUrl}/raw/${id}`).catch(() => undefined);
+    if (answer?.status === 200 || tried === mostReads) return answer;
+  }
+}
+
 interface Place {
   readonly tx: string;
   readonly height: number;
@@ -192,12 +220,12 @@ interface Place {
 }
 
 /** Every item of every bundle on the chain that the nodes follow. */
-function bundledItems(arweave: ArweaveNetwork, wrong: string[]): Map<string, Place[]> {
+function bundledItems(arweave: ArweaveNetwork, torn: (id: string) => void): Map<string, Place[]> {
   const items = new Map<string, Place[]>();
   for (const mined of arweave.best.mined.values()) {
     const data = arweave.dataOf(mined);
     if (data === undefined) {
-      wrong.push(`no node has all of ${short(mined.id)}`);
+      torn(mined.id);
       continue;
     }
     for (const { id, bytes } of itemsOf(data, mined)) {

@@ -19,7 +19,8 @@ export interface UploadPromise {
   /** Of its blob, where it is large enough to have one. */
   readonly digest: string;
   readonly deadlineHeight: number;
-  /** Milliseconds since the beginning of the world. */
+  /** When it was first sent, and when its receipt came; milliseconds since the beginning of the world. */
+  readonly sentAt: number;
   readonly at: number;
 }
 
@@ -31,6 +32,8 @@ interface UploaderOptions {
   readonly gatewayUrl: string | undefined;
   readonly isDay: () => boolean;
   readonly isCalm: () => boolean;
+  /** When the ledger was last restored: the service has forgotten what it promised shortly before. */
+  readonly restoredAt: () => number | undefined;
 }
 
 const second = 1_000;
@@ -90,6 +93,7 @@ export class Uploader {
     );
     const header = parseItemHeader(bytes);
     if (typeof header === 'string') throw new Error(header);
+    const sentAt = life.world.time;
     for (let tried = 0; tried < mostTries; tried += 1) {
       const url = random.pick(urls);
       const answer = await http
@@ -109,6 +113,7 @@ export class Uploader {
           payload,
           digest,
           deadlineHeight,
+          sentAt,
           at: life.world.time,
         });
         this.process.tell(`has a receipt of ${short(header.id)}, ${bytes.length} bytes`);
@@ -140,10 +145,11 @@ export class Uploader {
 
   /** What has a receipt is readable at once; whoever cannot tell says so, and nobody says something else. */
   async #read(life: Life, http: HttpClient, id: string, payload: Buffer): Promise<void> {
-    const { gatewayUrl } = this.#options;
+    const { gatewayUrl, restoredAt } = this.#options;
     if (gatewayUrl === undefined) return;
+    const before = restoredAt();
     const answer = await http.call(`${gatewayUrl}/raw/${id}`).catch(() => undefined);
-    if (answer === undefined || answer.status >= 500) return;
+    if (answer === undefined || answer.status >= 500 || restoredAt() !== before) return;
     if (answer.status !== 200)
       life.world.broken(`${short(id)} has a receipt, and the gateway answers ${answer.status}`);
     else if (!answer.body.equals(payload)) life.world.broken(`${short(id)} is served with wrong bytes`);
