@@ -2077,7 +2077,7 @@ export const mends: readonly Mend[] = [
         put: "'received_at > -1'",
       },
     ],
-    fails: { simulation: { only: 'upload-restores', minutes: 10 } },
+    fails: simulation('upload-restores'),
   },
   {
     what: 'the simulated world: card payments that a restore has lost are swallowed without a word',
