@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
@@ -67,4 +68,26 @@ test('a reader of an item in parts who takes nothing is cut off', { timeout: 60_
     await server.close();
     await upload.close();
   }
+});
+
+test('an item whose bytes are not there is answered so, and is whole when they are back', async (t) => {
+  const upload = await startTestUpload({ FREE_UPLOAD_LIMIT: '100000000', BUNDLE_POLL_MS: '3600000' });
+  t.after(() => upload.close());
+  const data = seededRandom(6).bytes(40_000);
+  const item = await signItem({ data }, solanaSigner(ed25519TestKey('lost')));
+  const { id } = (await upload.post('/v1/tx', item)).body;
+  const url = `${upload.url}/v1/data-item/${id}`;
+  const read = (range?: string) => fetch(url, { headers: range === undefined ? {} : { range } });
+  const payload = `bytes=${item.length - data.length}-`;
+  assert.ok(item.equals(Buffer.from(await (await read()).arrayBuffer())));
+  const digest = createHash('sha256').update(data).digest('hex');
+  assert.ok(await upload.blobs.delete(digest));
+  for (const range of [undefined, payload, 'bytes=1-']) {
+    const answer = await read(range);
+    assert.equal(answer.status, 503, range);
+    assert.match(await answer.text(), /Object Store is unreachable/);
+  }
+  assert.equal((await read('bytes=0-1')).status, 206, 'the head is in the database');
+  await upload.blobs.put(data);
+  assert.ok(data.equals(Buffer.from(await (await read(payload)).arrayBuffer())));
 });

@@ -16,7 +16,7 @@ import { postedBundle } from '../bundler/bundle-rows.ts';
 import { translateError, uploadErrors } from '../errors.ts';
 import { findItem, readHead, type StoredItem } from '../items/item-rows.ts';
 import type { BlockedItems } from '../items/refuse-blocked.ts';
-import { openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
+import { MissingBytes, openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
 
 const none = Buffer.alloc(0);
 
@@ -36,10 +36,16 @@ export function dataItemRoutes(app: App, deps: DataItemDeps): void {
       params: Type.Object({ id: Type.String({ description: 'Data item id' }) }),
     },
     handler: async (request, reply) => {
+      const { id } = request.params;
       try {
-        await answer(request, request.params.id, reply, deps);
+        await answer(request, id, reply, deps);
       } catch (error) {
-        throw translateError(error, request.params.id);
+        if (!reply.raw.headersSent)
+          throw error instanceof MissingBytes
+            ? uploadErrors.storeUnavailable(id, error)
+            : translateError(error, id);
+        request.log.warn({ err: error, id }, 'an item was cut off while it was sent');
+        reply.raw.destroy();
       }
       return reply;
     },
@@ -62,13 +68,16 @@ async function answer(request: Request, id: string, reply: Reply, held: DataItem
     await sendBuffer(takeOver(reply, 304, { etag: headers.etag }), none);
     return;
   }
+  const send =
+    request.method === 'HEAD'
+      ? (raw: ServerResponse) => sendBuffer(raw, none)
+      : await openItem(held, head, item, { start, end });
   const raw = takeOver(reply, range === undefined ? 200 : 206, {
     ...headers,
     'content-length': end - start,
     ...(range === undefined ? {} : { 'content-range': `bytes ${start}-${end - 1}/${item.size}` }),
   });
-  if (request.method === 'HEAD') await sendBuffer(raw, none);
-  else await sendItem(raw, held, head, item, { start, end });
+  await send(raw);
 }
 
 function headersOf(item: StoredItem, root: string | undefined): OutgoingHttpHeaders & { etag: string } {
@@ -90,36 +99,49 @@ function headersOf(item: StoredItem, root: string | undefined): OutgoingHttpHead
   };
 }
 
-/** Straight from the file where the range lies in one; else piece by piece. */
-async function sendItem(
-  raw: ServerResponse,
+/**
+ * What sends a range of an item: straight from the file where it lies in one, else piece by piece. It is read from before the answer
+ * begins, so that bytes which are not there are answered as such.
+ */
+async function openItem(
   { blobs, ...options }: DataItemDeps,
   head: Buffer,
   item: StoredItem,
   { start, end }: Span,
-): Promise<void> {
-  try {
-    const pieces = [...piecesOf(head.length, item.segments, start, end)];
-    const [only] = pieces;
-    if (pieces.length === 1 && only?.head === true) {
-      await sendBuffer(raw, head.subarray(only.start, only.end), options);
-      return;
-    }
-    if (pieces.length === 1 && only?.head === false) {
-      const reader = await openBlob(blobs, only.digest, only.blobSize);
-      try {
-        await sendSpan(raw, { reader }, only, options);
-        return;
-      } finally {
-        await reader.close();
-      }
-    }
-    const bytes = () => readItemBytes(blobs, head, item.segments, start, end);
-    await sendStream(raw, bytes, { ...options, length: end - start });
-  } catch (error) {
-    raw.destroy();
-    throw error;
+): Promise<(raw: ServerResponse) => Promise<unknown>> {
+  const [first, ...others] = piecesOf(head.length, item.segments, start, end);
+  if (first?.head === true && others.length === 0) {
+    return (raw) => sendBuffer(raw, head.subarray(first.start, first.end), options);
   }
+  if (first?.head === false && others.length === 0) {
+    const reader = await openBlob(blobs, first.digest, first.blobSize);
+    if (reader.fd !== undefined) {
+      return (raw) => sendSpan(raw, { reader }, first, options).finally(() => reader.close());
+    }
+    await reader.close();
+  }
+  const bytes = readItemBytes(blobs, head, item.segments, start, end);
+  const begun = await beginReading(bytes, Math.max(0, head.length - start));
+  return (raw) => sendStream(raw, () => begun, { ...options, length: end - start });
+}
+
+/** The same bytes, when the first that are not in memory have come. */
+async function beginReading(bytes: AsyncGenerator<Buffer>, inMemory: number): Promise<AsyncIterable<Buffer>> {
+  const first: Buffer[] = [];
+  for (let length = 0; length <= inMemory; ) {
+    const { done, value } = await bytes.next();
+    if (done === true) break;
+    first.push(value);
+    length += value.length;
+  }
+  return (async function* () {
+    try {
+      yield* first;
+      yield* bytes;
+    } finally {
+      await bytes.return(undefined);
+    }
+  })();
 }
 
 /** The range that is answered; undefined for the whole, also where several ranges are asked for. */
