@@ -131,7 +131,7 @@ export class LookBack {
       await this.#end();
       return true;
     }
-    if (!isLate && !seen.isComplete) return false;
+    if (!isLate && !(seen.isComplete && seen.pending === 0)) return false;
     for (const tx of seen.unread)
       log.error(
         { tx },
@@ -178,7 +178,7 @@ export class LookBack {
     }
     if (failures.length === gatewayUrls.length)
       throw new AggregateError(failures, 'no gateway lists bundles', { cause: failures[0] });
-    return { isComplete, unread: await this.#takeAll(ids) };
+    return { isComplete, ...(await this.#takeAll(ids)) };
   }
 
   get #filter(): TransactionFilter {
@@ -186,15 +186,18 @@ export class LookBack {
     return { owners: this.#deps.wallets, tags: [{ name: format.name, values: [format.value] }] };
   }
 
-  /** Answers those that nobody can read. One that fails holds up no other. */
-  async #takeAll(ids: ReadonlySet<string>): Promise<string[]> {
+  /** Answers those that are not taken. One that fails holds up no other. */
+  async #takeAll(ids: ReadonlySet<string>): Promise<Pick<Seen, 'pending' | 'unread'>> {
     const unread: string[] = [];
+    let pending = 0;
     const failures: unknown[] = [];
     for (const id of ids) {
       if (this.#isStopping) throw new Error('the service stops');
       if (!(await this.#lease.hold())) throw new LostLease('another process looks back');
       try {
-        if (!(await this.#take(id))) unread.push(id);
+        const outcome = await this.#take(id);
+        if (outcome === 'unread') unread.push(id);
+        if (outcome === 'pending') pending += 1;
       } catch (error) {
         if (error instanceof LostLease) throw error;
         failures.push(error);
@@ -204,27 +207,28 @@ export class LookBack {
       throw new AggregateError(failures, 'not all bundles could be read', {
         cause: failures[0],
       });
-    return unread;
+    return { pending, unread };
   }
 
-  /** Takes the items that wait here into their bundle; false while the chain does not give its list. */
-  async #take(id: string): Promise<boolean> {
+  /** Takes the items that wait here into their bundle, where it is mined and the chain gives its list. */
+  async #take(id: string): Promise<'done' | 'pending' | 'unread'> {
     const { sql, nodes, wallets, now, log } = this.#deps;
-    if (this.#foreign.has(id) || (await hasBundle(sql, id))) return true;
+    if (this.#foreign.has(id) || (await hasBundle(sql, id))) return 'done';
     const status = decided(await nodes.txStatus(id));
-    if (status.state === 'absent' || status.value.state === 'pending') return false;
+    if (status.state === 'absent') return 'unread';
+    if (status.value.state === 'pending') return 'pending';
     const transaction = await readTransaction(nodes, id);
-    if (transaction === undefined) return false;
+    if (transaction === undefined) return 'unread';
     if (!(await isOurs(transaction, id, wallets))) {
       this.#foreign.add(id);
-      return true;
+      return 'done';
     }
     const list = await readList(nodes, {
       txId: id,
       size: transaction.dataSize,
       root: transaction.dataRoot,
     });
-    if (list === 'unread') return false;
+    if (list === 'unread') return 'unread';
     const entries = list === 'no list' ? [] : entriesOf(list);
     const known = await selectIn<WaitingItem>(
       sql,
@@ -233,11 +237,11 @@ export class LookBack {
     );
     if (known.length === 0) {
       this.#foreign.add(id);
-      return true;
+      return 'done';
     }
     const sizes = new Map(known.flatMap((item) => (item.state === 'new' ? [[item.id, item.size]] : [])));
     const waiting = entries.filter((entry) => sizes.get(entry.id) === entry.size);
-    if (waiting.length === 0) return true;
+    if (waiting.length === 0) return 'done';
     const found: FoundBundle = {
       transaction,
       txId: id,
@@ -250,13 +254,15 @@ export class LookBack {
       { tx: id, items, others: entries.length - items },
       'items that waited are in a bundle on the chain',
     );
-    return true;
+    return 'done';
   }
 }
 
 interface Seen {
   /** A gateway knows all blocks that count. */
   readonly isComplete: boolean;
+  /** Bundles that are not mined yet. */
+  readonly pending: number;
   readonly unread: readonly string[];
 }
 
