@@ -227,7 +227,7 @@ async function spawnForOwner(
   const together = spawnPlan(build, spawn, { owner, service });
   if (planner.fits(together)) return { plan: together, antId };
   const ready = await openRoom(context, request.owner);
-  if (ready.made && firstWinc > 0n) {
+  if (ready.made) {
     const kept = { at: context.now(), keptWinc: firstWinc };
     await advance(sql, action.nonce, ['reserved'], 'reserved', kept);
   }

@@ -1,0 +1,186 @@
+/** The steps of actions over a real ledger, beside a chain and a registry whose every word a test chooses. */
+import assert from 'node:assert/strict';
+import { winc } from '../../credits/credits.ts';
+import { createCredits } from '../../credits/ledger/ledger.ts';
+import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
+import { antBuilder } from '../../formats/solana/instructions-ant.ts';
+import { arnsBuilder } from '../../formats/solana/instructions-arns.ts';
+import { namePrograms } from '../../formats/solana/programs.ts';
+import { rememberingLog } from '../../kernel/testing.ts';
+import { wallet } from '../../localnet/solana/testing.ts';
+import { absent, found } from '../../outside/look-up.ts';
+import type { TransactionStatus } from '../../registry/chain.ts';
+import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { signEd25519 } from '../../wallets/solana/ed25519.ts';
+import { Planner, type SignedTransaction } from '../chain/plan.ts';
+import type { SolanaKey } from '../chain/service-key.ts';
+import { Locks } from '../locks.ts';
+import type { ActionRequest } from '../requests/action.ts';
+import type { ActionContext } from './context.ts';
+import { type Action, findAction, insertAction } from './store.ts';
+
+export const service = wallet('service');
+export const owner = wallet('name owner').address;
+export const payer = wallet('payer').address;
+export const token = wallet('token').address;
+export const otherToken = wallet('another token').address;
+
+/** What each action of these tests costs, and what its payer has before it. */
+export const price = 1_000n;
+export const funds = 5_000n;
+
+export const buy: ActionRequest = {
+  ...{ action: 'buy-name', name: 'a-name', owner, type: 'lease', years: 1, opening: {} },
+};
+export const extend: ActionRequest = { action: 'extend-lease', name: 'a-name', years: 1 };
+
+export const leased: ArnsRecord = {
+  ...{ name: 'a-name', ant: token, type: 'lease', end: 5_000, undernameLimit: 10 },
+  ...{ owner, start: 0, purchasePrice: 0n, nameHash: Buffer.alloc(32), bump: 0, version: [1, 0, 0] },
+};
+
+/** What became of whatever is asked about: no block has it yet, or none ever will. */
+type Outcome = 'pending' | 'confirmed' | 'failed' | 'dead';
+
+const lastSlot = 1_000;
+
+interface Script {
+  now: number;
+  outcome: Outcome;
+  /** Of what is sent; undefined where nodes take it. */
+  refusal: unknown;
+  /** No node answers. */
+  isAway: boolean;
+  record: ArnsRecord | undefined;
+  /** Called before each call of the chain. */
+  before: (method: string) => void | Promise<void>;
+}
+
+interface Kept {
+  readonly status?: string;
+  readonly owned?: SignedTransaction;
+  readonly service?: SignedTransaction;
+  readonly antId?: string;
+  readonly ownerFirst?: boolean;
+  readonly tokenWinc?: bigint;
+  readonly before?: object;
+  readonly expiresAt?: number;
+  readonly updatedAt?: number;
+}
+
+export const signed = (signature: string, lastValidBlockHeight = 9): SignedTransaction => ({
+  ...{ wire: Buffer.from(`wire of ${signature}`), signature, lastValidBlockHeight },
+});
+
+export async function scriptedActions(sql: Sql) {
+  const script: Script = {
+    ...{ now: 1_000_000, outcome: 'pending', refusal: undefined, isAway: false, record: undefined },
+    before: () => {},
+  };
+  const now = () => script.now;
+  const credits = createCredits({ sql, now });
+  await credits.credit({
+    ...{ address: payer, addressType: 'solana', amount: winc(funds), reason: 'payment', id: 'funds' },
+  });
+  const sent: Buffer[] = [];
+  const status = (): TransactionStatus | undefined => {
+    if (script.outcome === 'pending' || script.outcome === 'dead') return undefined;
+    const err = script.outcome === 'failed' ? { InstructionError: [2, { Custom: 1 }] } : null;
+    return { err, finalized: true, confirmed: true };
+  };
+  const answers = {
+    latestBlockhash: () => ({ blockhash: '1'.repeat(32), lastValidBlockHeight: 9 }),
+    finalized: () => ({ slot: lastSlot, height: script.outcome === 'dead' ? lastSlot : 0 }),
+    status,
+    lookUpStatus: () => {
+      const known = status();
+      return known === undefined ? absent(lastSlot) : found(known, lastSlot);
+    },
+    send: (wire: Buffer) => {
+      if (script.refusal !== undefined)
+        throw new ChainRefused(-32002, 'refused', { err: script.refusal, logs: [] });
+      sent.push(wire);
+      return 'sent';
+    },
+    simulate: () => ({ err: null, logs: [] }),
+  };
+  const chain = Object.fromEntries(
+    Object.entries<(...values: never[]) => unknown>(answers).map(([method, answer]) => [
+      method,
+      async (...values: never[]) => {
+        await script.before(method);
+        if (script.isAway) throw new ChainUnavailable('away');
+        return answer(...values);
+      },
+    ]),
+  );
+  const programs = namePrograms.mainnet;
+  const registry = {
+    programs,
+    name: async () => {
+      await script.before('name');
+      if (script.isAway) throw new ChainUnavailable('away');
+      return { record: script.record, returned: undefined, reserved: undefined };
+    },
+    antProgram: async () => programs.ant,
+  };
+  const told: ActionRequest[] = [];
+  const counted: string[] = [];
+  const forgotten: string[] = [];
+  const background: Promise<void>[] = [];
+  const { log, lines } = rememberingLog('debug');
+  const { address, privateKey } = service;
+  const key: SolanaKey = { address, sign: (message) => signEd25519(privateKey, message) };
+  const context: ActionContext = Object.assign(Object.create(null), {
+    ...{ sql, credits, chain, registry, key, log, now },
+    prices: { forget: (name: string) => forgotten.push(name) },
+    planner: new Planner(key, 1),
+    builders: async () => ({
+      ...{ programs, arns: arnsBuilder(programs, owner), ant: antBuilder(programs), service: key.address },
+    }),
+    locks: new Locks(sql),
+    settings: { lifeMs: 900_000, maxOpen: 3, defaultTarget: 'T', timeoutMs: 0 },
+    metrics: {
+      action: (action: string, outcome: string) => counted.push(`${action} ${outcome}`),
+      refund: (reason: string) => counted.push(`refund ${reason}`),
+    },
+    changed: { done: async (request: ActionRequest) => void told.push(request) },
+    later: (work: () => Promise<void>) => void background.push(work()),
+  });
+  let count = 0;
+  /** An action that is paid for and stands where it is said. */
+  const add = async (request: ActionRequest, kept: Kept = {}): Promise<Action> => {
+    count += 1;
+    const nonce = `aaaaaaaa-0000-4000-8000-${String(count).padStart(12, '0')}`;
+    const { owned, service: own, before } = kept;
+    const columns = {
+      ...{ nonce, payer, payer_type: 'solana', payer_nonce: nonce, winc: String(price), mtoken: '5' },
+      ...{ token_winc: String(kept.tokenWinc ?? 0n), ant_id: kept.antId ?? null },
+      ...{ before_state: before === undefined ? null : JSON.stringify(before) },
+      ...{ owner_signs: 0, owner_first: kept.ownerFirst === true ? 1 : 0 },
+      ...{ prepared: owned?.wire ?? null, signature: owned?.signature ?? null },
+      ...{ last_valid_block_height: owned?.lastValidBlockHeight ?? null },
+      ...{ service_wire: own?.wire ?? null, service_signature: own?.signature ?? null },
+      ...{ service_last_valid: own?.lastValidBlockHeight ?? null },
+      expires_at: kept.expiresAt ?? script.now + 900_000,
+    };
+    await insertAction(sql, request, columns, kept.updatedAt ?? script.now);
+    await sql.run('UPDATE arns_action SET status = ? WHERE nonce = ?', kept.status ?? 'reserved', nonce);
+    await credits.reserve({
+      ...{ id: nonce, reason: 'arns_action', signer: payer, signerType: 'solana', amount: winc(price) },
+    });
+    return read(nonce);
+  };
+  const read = async (nonce: string): Promise<Action> => {
+    const action = await findAction(sql, nonce);
+    assert.ok(action !== undefined);
+    return action;
+  };
+  return {
+    ...{ context, script, sent, told, counted, forgotten, lines, add, read },
+    balance: async () => (await credits.balance(payer))?.winc,
+    /** When nothing is left to the background. */
+    settled: () => Promise.all(background),
+  };
+}
