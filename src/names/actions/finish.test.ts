@@ -7,7 +7,7 @@ import { yearSeconds as year } from '../../formats/solana/name-prices.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { custodialPayer, writeReceipt } from '../receipts.ts';
-import type { ActionRequest } from '../requests/action.ts';
+import type { ActionRequest, RecordRequest, TokenRequest } from '../requests/action.ts';
 import { complete, giveUp, isEffectOnChain, requireSettled, settleSent } from './finish.ts';
 import { beforeOf } from './store.ts';
 import {
@@ -69,7 +69,12 @@ test('what is written into a token is known by its transaction alone', async () 
   assert.equal(await isDone(request, {}), false);
 });
 
-const transfer: ActionRequest = { action: 'transfer', antId: ant, owner: service.address, target: owner };
+const transfer: Exclude<TokenRequest, RecordRequest> = {
+  action: 'transfer',
+  antId: ant,
+  owner: service.address,
+  target: owner,
+};
 const setRecord: ActionRequest = {
   ...{ action: 'set-record', antId: ant, owner, undername: '@', transactionId: 'x', ttlSeconds: 60 },
 };

@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
+import { aclConfig, aclPage, aclPageSize, antAddresses } from '../../formats/solana/accounts-ant.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
+import { namePrograms } from '../../formats/solana/programs.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import type { Plan } from '../chain/plan.ts';
+import type { Builders, Plan } from '../chain/plan.ts';
 import { registryPlan, traitsPlan } from '../chain/plan-purchase.ts';
 import { takeBackCustody, writeReceipt } from '../receipts.ts';
-import type { ActionRequest } from '../requests/action.ts';
-import { performAlone, prepare, registerName, settleAlone, subjectOf } from './perform.ts';
+import type { ActionRequest, BuyRequest } from '../requests/action.ts';
+import { performAlone, prepare, registerName, settleAlone, spawnWork, subjectOf } from './perform.ts';
 import { beforeOf } from './store.ts';
 import {
   buy,
@@ -30,6 +33,10 @@ const away = /^The name chain is unavailable$/;
 /** Of a program that has no such error. */
 const refusal = { InstructionError: [2, { Custom: 77_777 }] };
 const inWords = /^The chain refused the transaction \(Custom, 77777\)$/;
+
+/** What the transaction that writes the traits carries. */
+const traitsOf = (build: Builders): Buffer =>
+  Buffer.from(traitsPlan(build, token, 'a-name').instructions[0]?.data ?? assert.fail());
 
 const saying = (words: RegExp) => (error: unknown) => error instanceof Error && words.test(error.message);
 
@@ -97,7 +104,14 @@ forEachEngine((_engine, open) => {
       const transfer: ActionRequest = {
         ...{ action: 'transfer', antId: token, owner: service.address, target: owner },
       };
-      const receipt = { reference: 'r', name: 'a-name', antId: token, intent: 'Buy-Name', payer, purchasedAt: 1 };
+      const receipt = {
+        reference: 'r',
+        name: 'a-name',
+        antId: token,
+        intent: 'Buy-Name',
+        payer,
+        purchasedAt: 1,
+      };
       await context.sql.transaction((tx) => writeReceipt(tx, { ...receipt, custody: 'buyer' }));
       script.outcome = 'confirmed';
       // The card takes its money back after the action was checked.
@@ -110,7 +124,9 @@ forEachEngine((_engine, open) => {
       assert.equal((await read(late.nonce)).status, 'failed');
       assert.deepEqual(sent, []);
       script.before = () => {};
-      await context.sql.transaction((tx) => writeReceipt(tx, { ...receipt, reference: 'again', custody: 'buyer' }));
+      await context.sql.transaction((tx) =>
+        writeReceipt(tx, { ...receipt, reference: 'again', custody: 'buyer' }),
+      );
       assert.equal((await perform(await add(transfer), plan)).status, 'completed');
     });
 
@@ -161,8 +177,7 @@ forEachEngine((_engine, open) => {
     it('says in the traits of its token that a name became permanent or wider', async () => {
       const { context, add, script, sent, settled } = await start();
       script.outcome = 'confirmed';
-      const traits = traitsPlan(await context.builders(), token, 'a-name').instructions[0]?.data;
-      assert.ok(traits !== undefined);
+      const traits = traitsOf(await context.builders());
       const writes = async (request: ActionRequest, kept = {}) => {
         sent.length = 0;
         await settleAlone(context, await add(request, { status: 'sending', ...kept }), signed('s'), 'first');
@@ -209,6 +224,83 @@ forEachEngine((_engine, open) => {
     });
   });
 
+  describe('the token of a bought name', () => {
+    /** The longest that fits, with the list of its owner made before. */
+    const long = { ...buy, name: 'y'.repeat(51), opening: { description: 'd'.repeat(69) } };
+    const lists = antAddresses(namePrograms.mainnet.ant);
+    /** A list of tokens that is there, with room. */
+    const listAt = (user: SolanaAddress) => (address: SolanaAddress) => {
+      const account = (data: Buffer) => ({ data, owner: namePrograms.mainnet.ant, lamports: 1n });
+      const [bump, version] = [0, [1, 0, 0]];
+      if (address === lists.aclConfig(user).address)
+        return account(aclConfig.encode({ user, totalEntries: 0n, pageCount: 1n, bump, version }));
+      if (address !== lists.aclPage(user, 0n).address) return undefined;
+      return account(aclPage.encode({ user, pageIndex: 0n, entries: [], bump, version }, aclPageSize(0)));
+    };
+    const begin = async () => {
+      const actions = await start();
+      const { context, add, script } = actions;
+      script.outcome = 'confirmed';
+      const again = () => assert.fail('it is planned from what the chain has');
+      return {
+        ...actions,
+        hand: async (request: BuyRequest) => {
+          const action = await add(request);
+          const work = await spawnWork(context, request);
+          const given = await context.locks.hold(subjectOf(request), () =>
+            prepare(context, action, { work, again }, 40n),
+          );
+          assert.equal(given.status, 'awaiting');
+          return { ...given, work };
+        },
+      };
+    };
+
+    it('is made with the list of its owner where both fit: nothing is spent before the owner signs', async () => {
+      const { hand, sent, context } = await begin();
+      const { work, keptWinc, owned, nonce } = await hand(buy);
+      assert.equal(work.firstForOwner, undefined);
+      assert.equal(keptWinc, 0n);
+      assert.equal(sent.length, 1, 'the place in the list of the service');
+      assert.ok((owned?.wire.length ?? 0) > 0);
+      const row = await context.sql.get('SELECT list_page FROM arns_action WHERE nonce = ?', nonce);
+      assert.deepEqual(row, { list_page: 0 });
+    });
+
+    it('has the list of its owner made before where both do not fit, which is not paid back', async () => {
+      const { hand, sent } = await begin();
+      const { work, keptWinc } = await hand(long);
+      assert.equal(work.firstForOwner, true);
+      assert.equal(keptWinc, 40n);
+      assert.equal(sent.length, 2);
+    });
+
+    it('is not charged for a list that is there, or that somebody else has made meanwhile', async () => {
+      const there = await begin();
+      there.script.account = listAt(long.owner);
+      const { work, keptWinc } = await there.hand(long);
+      assert.deepEqual([work.firstForOwner ?? false, keptWinc, there.sent.length], [false, 0n, 1]);
+      const meanwhile = await begin();
+      // It was not there when the purchase was checked, nor when it was planned.
+      let reads = 0;
+      meanwhile.script.account = (address) => {
+        if (address === lists.aclConfig(long.owner).address) reads += 1;
+        return reads > 2 ? listAt(long.owner)(address) : undefined;
+      };
+      const late = await meanwhile.hand(long);
+      assert.deepEqual([late.work.firstForOwner, late.keptWinc, meanwhile.sent.length], [true, 0n, 1]);
+    });
+
+    it('that does not fit in any case is refused with what would help', async () => {
+      const { context } = await begin();
+      const opening = { description: 'd'.repeat(70) };
+      await assert.rejects(
+        spawnWork(context, { ...long, opening }),
+        saying(/^antState does not fit: the transaction is 1233 bytes, 1 over Solana's 1232-byte limit/),
+      );
+    });
+  });
+
   describe('a name whose token is made', () => {
     const spawned = { status: 'spawned', antId: token, owned: signed('o'), tokenWinc: 300n } as const;
 
@@ -218,8 +310,7 @@ forEachEngine((_engine, open) => {
       const done = await registerName(context, await add(buy, spawned));
       await settled();
       assert.deepEqual([done.status, done.messageId], ['completed', done.service?.signature]);
-      const traits = traitsPlan(await context.builders(), token, 'a-name').instructions[0]?.data;
-      assert.ok(traits !== undefined);
+      const traits = traitsOf(await context.builders());
       assert.deepEqual(
         sent.map((wire) => wire.includes(traits)),
         [false, true],

@@ -134,10 +134,16 @@ forEachEngine((_engine, open) => {
       assert.equal((await round(given)).status, 'completed');
       script.outcome = 'failed';
       const failed = await round(await add(setRecord, { status: 'signed', owned }));
-      assert.deepEqual([failed.status, failed.failedReason], ['failed', 'The transaction failed on the chain']);
+      assert.deepEqual(
+        [failed.status, failed.failedReason],
+        ['failed', 'The transaction failed on the chain'],
+      );
       script.outcome = 'dead';
       const late = await round(await add(setRecord, { status: 'signed', owned, ownerFirst: true }));
-      assert.deepEqual([late.status, late.failedReason], ['expired', 'The transaction was not signed in time']);
+      assert.deepEqual(
+        [late.status, late.failedReason],
+        ['expired', 'The transaction was not signed in time'],
+      );
       assert.equal(await balance(), funds - 3n * price, 'three are done, or stay open');
     });
 
@@ -157,7 +163,8 @@ forEachEngine((_engine, open) => {
 
     it('with its token made is registered up to its deadline, one try at a time', async () => {
       const { add, round, script, sent, balance, read, context } = await start();
-      const spawned = (kept = {}) => add(buy, { status: 'spawned', antId: token, owned: signed('o'), ...kept });
+      const spawned = (kept = {}) =>
+        add(buy, { status: 'spawned', antId: token, owned: signed('o'), ...kept });
       // A try that may still be confirmed is waited for, also after the deadline.
       const tried = await spawned({ service: signed('s'), expiresAt: script.now - 1 });
       assert.equal((await round(tried)).status, 'spawned');

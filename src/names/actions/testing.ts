@@ -3,20 +3,21 @@ import assert from 'node:assert/strict';
 import { winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
+import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { antBuilder } from '../../formats/solana/instructions-ant.ts';
 import { arnsBuilder } from '../../formats/solana/instructions-arns.ts';
 import { namePrograms } from '../../formats/solana/programs.ts';
 import { rememberingLog } from '../../kernel/testing.ts';
 import { wallet } from '../../localnet/solana/testing.ts';
 import { absent, found } from '../../outside/look-up.ts';
-import type { TransactionStatus } from '../../registry/chain.ts';
+import type { ChainAccount, TransactionStatus } from '../../registry/chain.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { signEd25519 } from '../../wallets/solana/ed25519.ts';
 import { Planner, type SignedTransaction } from '../chain/plan.ts';
 import type { SolanaKey } from '../chain/service-key.ts';
 import { Locks } from '../locks.ts';
-import type { ActionRequest } from '../requests/action.ts';
+import type { ActionRequest, BuyRequest } from '../requests/action.ts';
 import type { ActionContext } from './context.ts';
 import { type Action, findAction, insertAction } from './store.ts';
 
@@ -30,10 +31,14 @@ export const otherToken = wallet('another token').address;
 export const price = 1_000n;
 export const funds = 5_000n;
 
-export const buy: ActionRequest = {
+export const buy: BuyRequest = {
   ...{ action: 'buy-name', name: 'a-name', owner, type: 'lease', years: 1, opening: {} },
 };
-export const extend: ActionRequest = { action: 'extend-lease', name: 'a-name', years: 1 };
+export const extend: Extract<ActionRequest, { action: 'extend-lease' }> = {
+  action: 'extend-lease',
+  name: 'a-name',
+  years: 1,
+};
 
 export const leased: ArnsRecord = {
   ...{ name: 'a-name', ant: token, type: 'lease', end: 5_000, undernameLimit: 10 },
@@ -53,6 +58,8 @@ interface Script {
   /** No node answers. */
   isAway: boolean;
   record: ArnsRecord | undefined;
+  /** What the chain has at an address. */
+  account: (address: SolanaAddress) => ChainAccount | undefined;
   /** Called before each call of the chain. */
   before: (method: string) => void | Promise<void>;
 }
@@ -76,7 +83,7 @@ export const signed = (signature: string, lastValidBlockHeight = 9): SignedTrans
 export async function scriptedActions(sql: Sql) {
   const script: Script = {
     ...{ now: 1_000_000, outcome: 'pending', refusal: undefined, isAway: false, record: undefined },
-    before: () => {},
+    ...{ account: () => undefined, before: () => {} },
   };
   const now = () => script.now;
   const credits = createCredits({ sql, now });
@@ -104,6 +111,7 @@ export async function scriptedActions(sql: Sql) {
       return 'sent';
     },
     simulate: () => ({ err: null, logs: [] }),
+    accounts: (addresses: readonly SolanaAddress[]) => addresses.map((address) => script.account(address)),
   };
   const chain = Object.fromEntries(
     Object.entries<(...values: never[]) => unknown>(answers).map(([method, answer]) => [
@@ -140,7 +148,7 @@ export async function scriptedActions(sql: Sql) {
       ...{ programs, arns: arnsBuilder(programs, owner), ant: antBuilder(programs), service: key.address },
     }),
     locks: new Locks(sql),
-    settings: { lifeMs: 900_000, maxOpen: 3, defaultTarget: 'T', timeoutMs: 0 },
+    settings: { lifeMs: 900_000, maxOpen: 3, defaultTarget: 'T'.repeat(43), timeoutMs: 0 },
     metrics: {
       action: (action: string, outcome: string) => counted.push(`${action} ${outcome}`),
       refund: (reason: string) => counted.push(`refund ${reason}`),

@@ -69,6 +69,42 @@ describe('leases of bundles', () => {
       assert.deepEqual(plansOf(await leases.take(2, 10)), ['b']);
     });
 
+    it('leave alone what ended, was put off or went to another between the look and the taking', async () => {
+      const sql = await open(testMigrations);
+      await addBundle(sql, 'a', 1);
+      const taken = async (meanwhile: string) => {
+        await sql.run(
+          "UPDATE upload_bundles SET state = 'seeded', due_at = 1, holder = NULL, held_until = NULL",
+        );
+        const late = new Proxy(sql, {
+          get(target, name) {
+            const value: unknown = Reflect.get(target, name);
+            if (typeof value !== 'function') return value;
+            if (name !== 'all') return value.bind(target);
+            return async (...values: unknown[]) => {
+              const rows: unknown = await value.apply(target, values);
+              await sql.run(`UPDATE upload_bundles SET ${meanwhile}`);
+              return rows;
+            };
+          },
+        });
+        return plansOf(await new BundleLeases(late, 9_000, 3_600_000).take(1, 10));
+      };
+      assert.deepEqual(await taken("state = 'posted'"), ['a']);
+      assert.deepEqual(await taken("state = 'permanent'"), []);
+      assert.deepEqual(await taken("state = 'dropped'"), []);
+      assert.deepEqual(await taken('due_at = 11'), []);
+      const [other] = await new BundleLeases(sql, 9_000, 3_600_000).take(1, 10);
+      assert.equal(other, undefined, 'it is put off');
+      assert.deepEqual(
+        await taken("holder = 'another', held_until = 1000000000000000"),
+        ['a'],
+        'a clock that was wrong',
+      );
+      const until = await sql.get<{ held_until: number }>('SELECT held_until FROM upload_bundles');
+      assert.deepEqual(await taken(`holder = 'another', held_until = ${until?.held_until}`), []);
+    });
+
     it('split what many take at the same moment', async () => {
       const sql = await open(testMigrations);
       for (let count = 0; count < 12; count += 1) await addBundle(sql, `p${count}`, count);
@@ -99,8 +135,18 @@ describe('leases of bundles', () => {
       await first.end();
       await touch(second);
       assert.equal(await attemptsOf(sql), 2);
+      // Who has not noticed gives back nothing that is another's.
+      await sql.run('UPDATE upload_bundles SET held_until = 5');
+      const [third] = await one.take(1, 10);
+      assert.ok(third);
+      await second.end();
+      await touch(third);
+      assert.equal(await attemptsOf(sql), 3);
+      await third.end();
+      const [fourth] = await other.take(1, 10);
+      assert.ok(fourth);
       await other.renew();
-      assert.equal(second.signal.aborted, false);
+      assert.equal(fourth.signal.aborted, false);
     });
 
     it('that are over are not taken a second time by who is still at work', async () => {

@@ -88,6 +88,16 @@ describe('the bytes of a bundle', () => {
       assert.deepEqual(await failedOf(reader, plan, size), [], 'the same bytes again make good');
     });
 
+    it('are not those of before once it was read again and an item of it is not there', async (t) => {
+      const { sql, blobs, plan, items, size } = await planned(t, open, [100, 100]);
+      const reader = new BundleReader({ sql, blobs, hashes });
+      assert.deepEqual(await failedOf(reader, plan, size), []);
+      await sql.run('DELETE FROM upload_heads WHERE id = ?', items[1]?.id ?? '');
+      assert.equal((await failedOf(reader, plan, size)).length, 1);
+      await assert.rejects(readAll(reader.bytes(plan)), LostItem);
+      await assert.rejects(reader.tree(plan, signal), LostItem);
+    });
+
     it('of another item than its row says are none', async (t) => {
       const { sql, blobs, plan, items, size } = await planned(t, open, [100, 100]);
       const [one, other] = items;

@@ -275,6 +275,8 @@ forEachEngine((_engine, open) => {
       assert.deepEqual([item_count, size], [1, 32 + 64 + 30]);
       assert.equal((await findBundle(sql, 'two'))?.size, 9);
       await assert.rejects(leaveOut(sql, credits, 'one', ['d'], pause, 100), /is not in bundle/);
+      await addItem(sql, { id: 'e', state: 'permanent', bundle: 'two', position: 1 });
+      await assert.rejects(leaveOut(sql, credits, 'two', ['e'], pause, 100), /is not in bundle/);
       assert.deepEqual(await leaveOut(sql, credits, 'one', ['c'], pause, 100), { lost: [], items: 0 });
       assert.equal((await findBundle(sql, 'one'))?.state, 'dropped');
       assert.equal((await findBundle(sql, 'two'))?.state, 'planned');

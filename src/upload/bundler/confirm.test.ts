@@ -5,6 +5,7 @@ import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { DataRootBuilder } from '../../formats/arweave/data-root.ts';
 import { ArweaveNodes, NodeUnavailable } from '../../outside/arweave/nodes.ts';
 import type { BundleRow } from './bundle-rows.ts';
+import { chunksOf, someOf } from './chain-chunks.ts';
 import { judgeBundle } from './confirm.ts';
 
 const data = seededRandom(5).bytes(1_000);
@@ -102,4 +103,21 @@ test('a bundle is permanent only by chunks that fit its data root', async (t) =>
   const missing: Answers = { ...mined, '/chunk/4001': [404, 'Not Found'], ...at(2_000) };
   assert.deepEqual(await judgeBundle(await chain(t, missing), bundle, 10), { kind: 'unreadable' });
   assert.equal((await judgeBundle(await chain(t, missing, lying, mined), bundle, 10)).kind, 'permanent');
+});
+
+test('of many chunks the first, the last and others in their order are read; of few all', () => {
+  const chunks = chunksOf(30 * 262_144);
+  assert.equal(chunks.length, 30);
+  assert.deepEqual([chunks[1]?.start, chunks[1]?.end], [262_144, 2 * 262_144]);
+  const some = someOf(chunks, 16);
+  assert.equal(some.length, 16);
+  assert.deepEqual([some[0], some.at(-1)], [chunks[0], chunks.at(-1)]);
+  assert.deepEqual(
+    some,
+    chunks.filter((chunk) => some.includes(chunk)),
+  );
+  assert.deepEqual(someOf(chunks, 30), chunks);
+  assert.deepEqual(someOf(chunks, 0), [chunks[0], chunks.at(-1)]);
+  const seen = new Set(Array.from({ length: 200 }, () => someOf(chunks, 3)[1]?.start));
+  assert.ok(seen.size > 10, 'by chance');
 });

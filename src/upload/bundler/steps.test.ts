@@ -25,7 +25,7 @@ import { PayloadHashes } from '../hashing/payload-hash.ts';
 import { createUploadMetrics } from '../metrics.ts';
 import { testMigrations } from '../testing.ts';
 import { BundleLeases } from './bundle-leases.ts';
-import { BundleReader } from './bundle-reader.ts';
+import { BundleReader, LostItem } from './bundle-reader.ts';
 import { findBundle } from './bundle-rows.ts';
 import { planBundle } from './plan.ts';
 import { prepareBundle } from './prepare.ts';
@@ -166,7 +166,8 @@ async function planned(t: TestContext, open: OpenForTest, { items: count = 1, is
 describe('a bundle', () => {
   forEachEngine((_engine, open) => {
     it('comes to the chain step by step, and is asked for the less often the longer it takes', async (t) => {
-      const { nodes, time, go, items, itemStates, metrics, isFree, plan } = await planned(t, open);
+      const { nodes, time, go, items, itemStates, metrics, isFree, plan, deps, sql, stopping } =
+        await planned(t, open);
       const from = time.now;
       const waiting = await go();
       assert.deepEqual(nodes.posted, [waiting.tx_id]);
@@ -206,6 +207,12 @@ describe('a bundle', () => {
       assert.match(text, /^upload_bundles_total\{end="permanent"\} 1$/m);
       assert.match(text, new RegExp(`^upload_permanence_seconds_sum ${(time.now - 1e6) / 1000}$`, 'm'));
       assert.match(text, /^upload_wallet_winston 1000$/m);
+      await sql.run('DELETE FROM upload_heads');
+      await assert.rejects(
+        deps.reader.tree(plan, stopping.signal),
+        LostItem,
+        'nothing of it is kept in memory',
+      );
     });
 
     it('is not looked at again where bundles are not watched', async (t) => {
@@ -248,7 +255,7 @@ describe('a bundle', () => {
     });
 
     it('is let alone by a process that stops, and by one that lost it', async (t) => {
-      const { nodes, go, row, stopping, leases, time, deps, sql, set } = await planned(t, open);
+      const { nodes, go, row, stopping, leases, time, deps, sql, set, lines } = await planned(t, open);
       const seen = async () => {
         const { state, attempts, due_at, last_error, tx_id } = await row();
         return { state, attempts, due_at, last_error, tx_id };
@@ -259,6 +266,7 @@ describe('a bundle', () => {
       await set("holder = 'another'");
       await assert.rejects(advanceBundle(deps, lost, stopping.signal), LostLease);
       assert.deepEqual(await seen(), before);
+      assert.deepEqual(lines, [], 'it is no trouble of the bundle');
       await lost.end();
       await sql.run('UPDATE upload_bundles SET holder = NULL, held_until = NULL');
       nodes.onPrice = () => {
