@@ -133,7 +133,6 @@ export const survivors: readonly Survivor[] = [
   {
     file: 'src/names/actions/create.ts',
     was: 'other === undefined',
-    becomes: 'true',
     reason: 'needs one nonce for two names at the same moment, between two statements',
   },
   { file: 'src/names/actions/perform.ts', was: 'ownerAcl === undefined ||', reason: forTypes },

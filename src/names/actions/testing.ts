@@ -6,10 +6,12 @@ import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { antBuilder } from '../../formats/solana/instructions-ant.ts';
 import { arnsBuilder } from '../../formats/solana/instructions-arns.ts';
-import { namePrograms } from '../../formats/solana/programs.ts';
+import { namePrograms, tokenProgram } from '../../formats/solana/programs.ts';
+import { encodeTokenAccount } from '../../formats/solana/token.ts';
 import { rememberingLog } from '../../kernel/testing.ts';
 import { wallet } from '../../localnet/solana/testing.ts';
 import { absent, found } from '../../outside/look-up.ts';
+import type { RateTable } from '../../pricing/pricing.ts';
 import type { ChainAccount, TransactionStatus } from '../../registry/chain.ts';
 import { ChainRefused, ChainUnavailable } from '../../registry/errors.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
@@ -58,6 +60,11 @@ interface Script {
   /** No node answers. */
   isAway: boolean;
   record: ArnsRecord | undefined;
+  /** What the service has of the token that names are paid in; a name takes five. */
+  tokens: bigint;
+  /** What an action costs, and of that the token of a bought name. */
+  price: bigint;
+  surcharge: bigint;
   /** What the chain has at an address. */
   account: (address: SolanaAddress) => ChainAccount | undefined;
   /** Called before each call of the chain. */
@@ -65,6 +72,7 @@ interface Script {
 }
 
 interface Kept {
+  readonly nonce?: string;
   readonly status?: string;
   readonly owned?: SignedTransaction;
   readonly service?: SignedTransaction;
@@ -80,10 +88,19 @@ export const signed = (signature: string, lastValidBlockHeight = 9): SignedTrans
   ...{ wire: Buffer.from(`wire of ${signature}`), signature, lastValidBlockHeight },
 });
 
+/** One winc is worth a lamport, as far as these tests count. */
+export const rates: RateTable = { at: 0, price: () => ({ digits: 1n, scale: 0 }) };
+
+const tokenAccount = (amount: bigint): Buffer =>
+  encodeTokenAccount({
+    ...{ mint: namePrograms.mainnet.mint, owner: service.address, amount, state: 'initialized' },
+    ...{ delegate: undefined, nativeReserve: undefined, delegatedAmount: 0n, closeAuthority: undefined },
+  });
+
 export async function scriptedActions(sql: Sql) {
   const script: Script = {
     ...{ now: 1_000_000, outcome: 'pending', refusal: undefined, isAway: false, record: undefined },
-    ...{ account: () => undefined, before: () => {} },
+    ...{ tokens: 5n, price, surcharge: 300n, account: () => undefined, before: () => {} },
   };
   const now = () => script.now;
   const credits = createCredits({ sql, now });
@@ -112,6 +129,7 @@ export async function scriptedActions(sql: Sql) {
     },
     simulate: () => ({ err: null, logs: [] }),
     accounts: (addresses: readonly SolanaAddress[]) => addresses.map((address) => script.account(address)),
+    account: () => ({ data: tokenAccount(script.tokens), owner: tokenProgram, lamports: 1n }),
   };
   const chain = Object.fromEntries(
     Object.entries<(...values: never[]) => unknown>(answers).map(([method, answer]) => [
@@ -142,7 +160,15 @@ export async function scriptedActions(sql: Sql) {
   const key: SolanaKey = { address, sign: (message) => signEd25519(privateKey, message) };
   const context: ActionContext = Object.assign(Object.create(null), {
     ...{ sql, credits, chain, registry, key, log, now },
-    prices: { forget: (name: string) => forgotten.push(name) },
+    prices: {
+      forget: (name: string) => forgotten.push(name),
+      name: async () => {
+        await script.before('price');
+        if (script.isAway) throw new ChainUnavailable('away');
+        const state = { record: script.record, returned: undefined };
+        return { total: winc(script.price), surcharge: winc(script.surcharge), mtoken: 5n, state, rates };
+      },
+    },
     planner: new Planner(key, 1),
     builders: async () => ({
       ...{ programs, arns: arnsBuilder(programs, owner), ant: antBuilder(programs), service: key.address },
@@ -160,7 +186,7 @@ export async function scriptedActions(sql: Sql) {
   /** An action that is paid for and stands where it is said. */
   const add = async (request: ActionRequest, kept: Kept = {}): Promise<Action> => {
     count += 1;
-    const nonce = `aaaaaaaa-0000-4000-8000-${String(count).padStart(12, '0')}`;
+    const nonce = kept.nonce ?? `aaaaaaaa-0000-4000-8000-${String(count).padStart(12, '0')}`;
     const { owned, service: own, before } = kept;
     const columns = {
       ...{ nonce, payer, payer_type: 'solana', payer_nonce: nonce, winc: String(price), mtoken: '5' },
