@@ -144,7 +144,7 @@ forEachEngine((_engine, open) => {
     it('that cannot be paid for leaves nothing behind and says what is missing', async () => {
       const { ask, script, balance, count } = await start();
       script.price = funds + 7n;
-      await assert.rejects(ask(), refused(402, /it costs 5007 winc, the wallet has 5000, 7 are missing/));
+      await assert.rejects(ask(), refused(402, /it costs 50007 winc, the wallet has 50000, 7 are missing/));
       assert.deepEqual([await balance(), await count()], [funds, 0]);
     });
 

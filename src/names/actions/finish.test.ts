@@ -99,6 +99,7 @@ forEachEngine((_engine, open) => {
       }
       assert.equal((await giveUp(context, action, 'failed', 'late', 7n)).status, 'completed');
       assert.deepEqual([told, counted], [[buy], ['buy-name completed']]);
+      assert.equal((await context.credits.holds(payer, 9)).count, 0, 'what was reserved is spent');
       assert.equal(await balance(), funds - price);
       const lost = await add(extend);
       for (const reason of ['first', 'second']) {
@@ -243,6 +244,14 @@ forEachEngine((_engine, open) => {
       script.outcome = 'failed';
       await requireSettled(context, { antId: ant });
       assert.equal((await read(onToken.nonce)).status, 'failed');
+    });
+
+    it('is not begun while something is on its way, however much was done for the same before', async () => {
+      const { context, add } = await start();
+      for (let n = 0; n < 11; n += 1) await add(extend, { status: 'completed' });
+      await requireSettled(context, { name: 'a-name' });
+      await add(extend, { status: 'sending', service: signed('s'), before: beforeOf(leased) });
+      await assert.rejects(requireSettled(context, { name: 'a-name' }), busy);
     });
 
     it('is not begun while a card pays the registry for the same name', async () => {

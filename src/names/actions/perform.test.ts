@@ -1,6 +1,6 @@
 /** What an action does on the chain, and what becomes of it and of its credits by what the chain says. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
 import { aclConfig, aclPage, aclPageSize, antAddresses } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
@@ -39,6 +39,12 @@ const traitsOf = (build: Builders): Buffer =>
   Buffer.from(traitsPlan(build, token, 'a-name').instructions[0]?.data ?? assert.fail());
 
 const saying = (words: RegExp) => (error: unknown) => error instanceof Error && words.test(error.message);
+
+test('one name, or one token, is acted on at a time', () => {
+  assert.deepEqual([subjectOf(buy), subjectOf(extend)], ['name a-name', 'name a-name']);
+  const change: ActionRequest = { action: 'transfer', antId: token, owner, target: service.address };
+  assert.equal(subjectOf(change), `ant ${token}`);
+});
 
 forEachEngine((_engine, open) => {
   const start = async () => {
@@ -84,6 +90,24 @@ forEachEngine((_engine, open) => {
       assert.equal((await read(unheld.nonce)).status, 'failed');
       assert.deepEqual(sent, []);
       assert.equal(await balance(), funds - price, 'of the first whoever ended it pays back');
+    });
+
+    it('is left to the next round where the database fails before it is sent', async () => {
+      const { context, add, read, sent, plan } = await start();
+      const action = await add(extend);
+      let fails = true;
+      const sql = Object.assign(Object.create(null), {
+        transaction: (work: Parameters<typeof context.sql.transaction>[0]) => {
+          if (!fails) return context.sql.transaction(work);
+          fails = false;
+          return Promise.reject(new Error('a full disk'));
+        },
+        get: context.sql.get.bind(context.sql),
+        all: context.sql.all.bind(context.sql),
+      });
+      await assert.rejects(performAlone({ ...context, sql }, action, plan), /^Error: a full disk$/);
+      assert.equal((await read(action.nonce)).status, 'reserved');
+      assert.deepEqual(sent, []);
     });
 
     it('is paid back where the chain is away before it is sent', async () => {
@@ -289,6 +313,26 @@ forEachEngine((_engine, open) => {
       };
       const late = await meanwhile.hand(long);
       assert.deepEqual([late.work.firstForOwner, late.keptWinc, meanwhile.sent.length], [true, 0n, 1]);
+    });
+
+    it('is not promised a place of the list of the service that went to another process', async () => {
+      const { context, add, script, read, balance } = await begin();
+      script.before = async (method) => {
+        if (method === 'send')
+          await context.sql.run("UPDATE arns_locks SET holder = 'another' WHERE name = 'service list'");
+      };
+      const action = await add(buy);
+      const work = await spawnWork(context, buy);
+      await assert.rejects(
+        context.locks.hold(subjectOf(buy), () =>
+          prepare(context, action, { work, again: () => assert.fail() }, 40n),
+        ),
+        saying(/still on its way/),
+      );
+      assert.equal((await read(action.nonce)).status, 'failed');
+      assert.equal(await balance(), funds);
+      const row = await context.sql.get('SELECT list_page FROM arns_action WHERE nonce = ?', action.nonce);
+      assert.deepEqual(row, { list_page: null });
     });
 
     it('that does not fit in any case is refused with what would help', async () => {

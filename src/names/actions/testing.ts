@@ -31,7 +31,7 @@ export const otherToken = wallet('another token').address;
 
 /** What each action of these tests costs, and what its payer has before it. */
 export const price = 1_000n;
-export const funds = 5_000n;
+export const funds = 50_000n;
 
 export const buy: BuyRequest = {
   ...{ action: 'buy-name', name: 'a-name', owner, type: 'lease', years: 1, opening: {} },
@@ -55,6 +55,8 @@ const lastSlot = 1_000;
 interface Script {
   now: number;
   outcome: Outcome;
+  /** Of the newest block that no fork can undo, where it matters. */
+  height: number | undefined;
   /** Of what is sent; undefined where nodes take it. */
   refusal: unknown;
   /** No node answers. */
@@ -99,7 +101,14 @@ const tokenAccount = (amount: bigint): Buffer =>
 
 export async function scriptedActions(sql: Sql) {
   const script: Script = {
-    ...{ now: 1_000_000, outcome: 'pending', refusal: undefined, isAway: false, record: undefined },
+    ...{
+      now: 1_000_000,
+      outcome: 'pending',
+      height: undefined,
+      refusal: undefined,
+      isAway: false,
+      record: undefined,
+    },
     ...{ tokens: 5n, price, surcharge: 300n, account: () => undefined, before: () => {} },
   };
   const now = () => script.now;
@@ -115,7 +124,10 @@ export async function scriptedActions(sql: Sql) {
   };
   const answers = {
     latestBlockhash: () => ({ blockhash: '1'.repeat(32), lastValidBlockHeight: 9 }),
-    finalized: () => ({ slot: lastSlot, height: script.outcome === 'dead' ? lastSlot : 0 }),
+    finalized: () => ({
+      slot: lastSlot,
+      height: script.height ?? (script.outcome === 'dead' ? lastSlot : 0),
+    }),
     status,
     lookUpStatus: () => {
       const known = status();
