@@ -160,4 +160,45 @@ export const survivors: readonly Survivor[] = [
     becomes: 'error.status > 500',
     reason: 'no error of names has the status 500',
   },
+  {
+    file: 'src/upload/bundler/bundle-leases.ts',
+    was: 'holder = NULL, held_until = NULL WHERE plan = ?',
+    becomes: '(1 = 1 OR plan = ?)',
+    reason: 'a holder holds one bundle: it has another name each time that one is taken',
+  },
+  {
+    file: 'src/upload/bundler/bundle-reader.ts',
+    was: 'size <= mostKeptOfOne',
+    becomes: 'size < mostKeptOfOne',
+    reason: slower,
+  },
+  {
+    file: 'src/upload/bundler/bundle-reader.ts',
+    was: 'kept !== undefined',
+    becomes: 'true',
+    reason: 'to keep nothing is not to keep it',
+  },
+  {
+    file: 'src/upload/bundler/bundle-reader.ts',
+    was: 'payload.length > 0',
+    becomes: 'payload.length >= 0',
+    reason: slower,
+  },
+  {
+    file: 'src/upload/bundler/plan.ts',
+    was: 'sums === undefined || sums.items === 0',
+    reason: atOnce,
+  },
+  {
+    file: 'src/upload/bundler/plan.ts',
+    was: 'found === undefined || found.oldest === null',
+    becomes: 'false',
+    reason: slower,
+  },
+  {
+    file: 'src/upload/bundler/wallet-of-before.ts',
+    was: 'before !== undefined',
+    becomes: 'true',
+    reason: slower,
+  },
 ];

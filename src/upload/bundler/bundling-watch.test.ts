@@ -44,15 +44,27 @@ forEachEngine((_engine, open) => {
          deadline_height, held, state, failures)
        VALUES ('one', '', '', 1, 400, 0, '', '0', 1000000, 1, 1, 'new', 0)`,
     );
+    // What is signed for is paid; what is planned is not.
+    for (const [state, size] of [
+      ['posted', 70_000],
+      ['planned', 100],
+    ] as const)
+      await sql.run(
+        `INSERT INTO upload_bundles (plan, state, item_count, size, seedings, attempts, due_at, created_at, changed_at)
+         VALUES (?, ?, 1, ?, 0, 0, 0, 0, 0)`,
+        state,
+        state,
+        size,
+      );
     now += 60_000;
     await told([]);
     now += 5 * 60_000 + 1;
     await told([/^Nobody bundles: an item has waited for 6 minutes\.$/]);
     assert.match(await metrics.text(), /^upload_nobody_bundles 1$/m);
-    wallet.balance = 899n;
+    wallet.balance = 999n;
     await told([
       /^Nobody bundles/,
-      /^Wallet runs dry: the wallet has 899 winston, what waits and one more bundle cost 900\.$/,
+      /^Wallet runs dry: the wallet has 999 winston, what waits and one more bundle cost 1000\.$/,
     ]);
     assert.match(await metrics.text(), /^upload_wallet_low 1$/m);
     // Nodes that are away take nothing back, and what was said is not said again at each look.
@@ -65,9 +77,9 @@ forEachEngine((_engine, open) => {
     wallet.balance = -1n;
     assert.equal(await again(), 1);
     assert.equal((await watch.problems?.())?.length, 2);
-    wallet.balance = 900n;
+    wallet.balance = 1_000n;
     await told([/^Nobody bundles/]);
-    wallet.balance = 899n;
+    wallet.balance = 999n;
     await told([/^Nobody bundles/, /^Wallet runs dry/]);
     assert.equal(await again(), 2);
     await sql.run("UPDATE upload_items SET state = 'planned'");

@@ -167,7 +167,7 @@ describe('after a restore', () => {
   forEachEngine((_engine, open) => {
     it('items that wait are taken into their bundle on the chain, and the others are bundled', async (t) => {
       const bench = await restored(t, open);
-      const { sql, look, txId, plan, itemsOf, found, isHeld, chain, lines } = bench;
+      const { sql, look, txId, plan, itemsOf, found, isHeld, chain, lines, errors } = bench;
       const { one, two, three, later } = bench;
       assert.deepEqual(await itemsOf(await plan()), [later], 'what came later is not held up');
       assert.equal(await plan(), undefined, 'what waited then is');
@@ -196,7 +196,7 @@ describe('after a restore', () => {
         ],
       );
       assert.equal(await isHeld(), false);
-      assert.deepEqual(lines.at(-1)?.looks, 1);
+      assert.deepEqual([lines.at(-1)?.looks, errors()], [1, []]);
       assert.deepEqual(await itemsOf(await plan()), [three]);
       const told = (await toldWallets(sql)).map(({ type, data }) => [type, data.id, data.bundle]);
       assert.deepEqual(told, [
@@ -221,6 +221,24 @@ describe('after a restore', () => {
       gateway.since = 40;
       assert.equal(await look.turn(), undefined);
       assert.deepEqual(await itemsOf(await plan()), [three]);
+    });
+
+    it('nobody waits longer than six hours for a gateway that is behind', async (t) => {
+      const { sql, look, gateway, time, isHeld, errors } = await restored(t, open);
+      gateway.height -= 1;
+      const restoredAt = 1_700_000_000_000;
+      await sql.transaction((tx) => noteRestore(tx, { since: 40_000, restoredAt }));
+      for (const waited of [1, 6 * hour]) {
+        time.now = restoredAt + waited;
+        assert.notEqual(await look.turn(), undefined);
+        assert.ok(await isHeld());
+      }
+      time.now += 1;
+      assert.equal(await look.turn(), undefined);
+      assert.equal(await isHeld(), false);
+      assert.deepEqual(errors(), [
+        'no gateway knows all blocks since the backup: what waits is bundled, perhaps once more',
+      ]);
     });
 
     it('a bundle is taken in once, by whoever looks', async (t) => {

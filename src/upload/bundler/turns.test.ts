@@ -206,6 +206,67 @@ describe('the bundler', () => {
       await bundler.stop();
     });
 
+    it('goes on with what waits as soon as there is room, and not only at the next look', async (t) => {
+      const { bundler, nodes, attempts } = await waiting(t, open, { items: 6, pollMs: 3_600_000 });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      nodes.answer = promise;
+      bundler.start();
+      await eventually(
+        'two to be asked for, and all to be closed',
+        () => nodes.asked === 2 && nodes.heights === 1,
+      );
+      resolve();
+      await eventually('all to be asked for', () => nodes.asked === 6);
+      await bundler.stop();
+      assert.equal(nodes.most, 2);
+      assert.equal((await attempts()).length, 6);
+    });
+
+    it('keeps what it works on, and its place, for as long as it is at it', async (t) => {
+      t.mock.timers.enable({ apis: ['setInterval'] });
+      const { bundler, nodes, sql } = await waiting(t, open, { pollMs: 10_000 });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      nodes.answer = promise;
+      bundler.start();
+      await eventually('it to be worked on', () => nodes.asked === 1 && nodes.heights === 1);
+      const until = async () => {
+        const [bundle, place] = [
+          await sql.get<{ held_until: number }>('SELECT held_until FROM upload_bundles'),
+          await sql.get<{ until: number }>("SELECT until FROM upload_leases WHERE name = 'bundler'"),
+        ];
+        return [bundle?.held_until ?? 0, place?.until ?? 0] as const;
+      };
+      await sql.run('UPDATE upload_bundles SET held_until = held_until - 5000');
+      await sql.run('UPDATE upload_leases SET until = until - 5000');
+      const [bundle, place] = await until();
+      // Two times before nine seconds are over.
+      t.mock.timers.tick(3_000);
+      await eventually('both to be renewed', async () => {
+        const [later, placeLater] = await until();
+        return later >= bundle + 5_000 && placeLater >= place + 5_000;
+      });
+      resolve();
+      await bundler.stop();
+    });
+
+    it('that stopped looks no more', async (t) => {
+      let looks = 0;
+      const { bundler } = await waiting(t, open, {
+        ...{ pollMs: 5, maxItems: 9, maxWaitMs: 1e12 },
+        seen: (real) =>
+          watched(real, async () => {
+            looks += 1;
+          }),
+      });
+      bundler.start();
+      await eventually('a look', () => looks > 0);
+      await bundler.stop();
+      const before = looks;
+      // Of two timers of one process the longer, set later, comes later.
+      await new Promise((resolve) => setTimeout(resolve, 25));
+      assert.equal(looks, before);
+    });
+
     it('that stops ends what it is at, begins nothing and leaves its place to others', async (t) => {
       const { make, nodes, sql, attempts, holders } = await waiting(t, open, { items: 4 });
       const { promise, resolve } = Promise.withResolvers<void>();
