@@ -135,6 +135,30 @@ export const survivors: readonly Survivor[] = [
     was: 'other === undefined',
     reason: 'needs one nonce for two names at the same moment, between two statements',
   },
+  {
+    file: 'src/names/actions/create.ts',
+    was: '(await findAction(context.sql, payerNonce)) !== undefined',
+    becomes: 'false',
+    reason: 'only slower: the table has each nonce once, and refuses it',
+  },
+  {
+    file: 'src/names/actions/check-action.ts',
+    was: 'list < surcharge',
+    becomes: 'list <= surcharge',
+    reason: 'equal amounts are one amount',
+  },
+  {
+    file: 'src/names/actions/finish.ts',
+    was: "action?.status !== 'sending'",
+    becomes: 'false',
+    reason: 'an action ends once: to settle one that another process has ended meanwhile changes nothing',
+  },
+  {
+    file: 'src/names/actions/open-list.ts',
+    was: 'a.id < b.id',
+    becomes: 'a.id <= b.id',
+    reason: 'no two have one id',
+  },
   { file: 'src/names/actions/perform.ts', was: 'ownerAcl === undefined ||', reason: forTypes },
   { file: 'src/names/actions/perform.ts', was: 'target === undefined || from', reason: forTypes },
   {
@@ -148,6 +172,18 @@ export const survivors: readonly Survivor[] = [
     was: 'bytes.length === length',
     becomes: 'true',
     reason: 'what has another length is refused when it is verified',
+  },
+  { file: 'src/names/actions/sign.ts', was: "!('owner' in request)", becomes: 'false', reason: forTypes },
+  {
+    file: 'src/names/actions/sign.ts',
+    was: 'error instanceof FormatError',
+    becomes: 'true',
+    reason: 'cannot be: bytes that cannot be read fail with this error alone',
+  },
+  {
+    file: 'src/names/actions/sign.ts',
+    was: 'throw error;',
+    reason: 'cannot be: bytes that cannot be read fail with another error, which is caught',
   },
   {
     file: 'src/names/actions/store.ts',

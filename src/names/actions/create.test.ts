@@ -13,7 +13,9 @@ import {
   buy,
   extend,
   funds,
+  isListOf,
   leased,
+  listAt,
   payer,
   price,
   rates,
@@ -24,6 +26,7 @@ import {
 
 type Asked = Parameters<typeof createAction>[1];
 const payerNonce = '11111111-1111-4111-8111-111111111111';
+const third = '33333333-3333-4333-8333-333333333333';
 const other = '22222222-2222-4222-8222-222222222222';
 
 const refused = (status: number, words: RegExp) => (error: unknown) =>
@@ -174,6 +177,14 @@ forEachEngine((_engine, open) => {
       const list = lamportWinc(aclRent, rates);
       script.surcharge = list + 1n;
       assert.equal((await ask(long, { payerNonce: other })).action.keptWinc, list);
+      // What it was not said to cost it is not charged for.
+      let reads = 0;
+      script.account = (address) => {
+        if (isListOf(long.owner, address)) reads += 1;
+        return reads > 1 ? undefined : listAt(long.owner, address);
+      };
+      const { action } = await ask(long, { payerNonce: third });
+      assert.deepEqual([action.status, action.keptWinc], ['awaiting', 0n]);
     });
 
     it('that its owner must sign is one of so many, and says who signs first', async () => {

@@ -178,6 +178,8 @@ forEachEngine((_engine, open) => {
       const whole = await giveUp(context, await add(buy), 'failed', 'x'.repeat(501));
       assert.deepEqual([whole.failedReason, whole.failedAt], ['x'.repeat(500), context.now()]);
       assert.equal(await balance(), funds);
+      const spendings = await sql.all('SELECT state FROM credits_spendings');
+      assert.deepEqual(spendings, [{ state: 'refunded' }], 'not spent for nothing');
       assert.equal((await giveUp(context, await add(buy), 'failed', 'no', 300n)).keptWinc, 300n);
       assert.equal(await balance(), funds - 300n);
       // What was kept before stays kept.

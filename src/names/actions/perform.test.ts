@@ -1,22 +1,35 @@
 /** What an action does on the chain, and what becomes of it and of its credits by what the chain says. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
-import { aclConfig, aclPage, aclPageSize, antAddresses } from '../../formats/solana/accounts-ant.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { namePrograms } from '../../formats/solana/programs.ts';
+import { wallet } from '../../localnet/solana/testing.ts';
+import type { AntState } from '../../registry/name-registry.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import type { Builders, Plan } from '../chain/plan.ts';
 import { registryPlan, traitsPlan } from '../chain/plan-purchase.ts';
+import { sponsorEmpty } from '../errors.ts';
 import { takeBackCustody, writeReceipt } from '../receipts.ts';
 import type { ActionRequest, BuyRequest } from '../requests/action.ts';
-import { performAlone, prepare, registerName, settleAlone, spawnWork, subjectOf } from './perform.ts';
+import {
+  authorityWork,
+  performAlone,
+  prepare,
+  registerName,
+  settleAlone,
+  spawnWork,
+  subjectOf,
+} from './perform.ts';
 import { beforeOf } from './store.ts';
 import {
   buy,
   extend,
   funds,
+  isListOf,
   leased,
+  listAt,
   otherToken,
   owner,
   payer,
@@ -199,7 +212,7 @@ forEachEngine((_engine, open) => {
     });
 
     it('says in the traits of its token that a name became permanent or wider', async () => {
-      const { context, add, script, sent, settled } = await start();
+      const { context, add, script, sent, settled, lines } = await start();
       script.outcome = 'confirmed';
       const traits = traitsOf(await context.builders());
       const writes = async (request: ActionRequest, kept = {}) => {
@@ -214,6 +227,14 @@ forEachEngine((_engine, open) => {
       assert.equal(await writes(widen, { before }), 1);
       assert.equal(await writes(extend, { before }), 0);
       assert.equal(await writes(upgrade), 0);
+      const unwritten = () => lines.filter(({ msg }) => msg === 'traits were not written').length;
+      assert.equal(unwritten(), 0);
+      // The name is permanent all the same.
+      script.before = (method) => {
+        if (method === 'latestBlockhash') script.outcome = 'failed';
+      };
+      assert.equal(await writes(widen, { before }), 1);
+      assert.equal(unwritten(), 1);
     });
   });
 
@@ -248,19 +269,110 @@ forEachEngine((_engine, open) => {
     });
   });
 
+  describe('what the chain would not take yet', () => {
+    const change: ActionRequest = {
+      ...{ action: 'set-record', antId: token, owner, undername: '@', transactionId: 'x', ttlSeconds: 60 },
+    };
+    /** Somebody else makes an account meanwhile that it would make. */
+    const madeMeanwhile = { InstructionError: [0, { Custom: 0 }] };
+    const begin = async () => {
+      const actions = await start();
+      const { context, plan } = actions;
+      const work = { plan: { ...plan, owner } };
+      return {
+        ...actions,
+        work,
+        hand: (action: Parameters<typeof prepare>[1], again: () => Promise<{ plan: Plan }>) =>
+          context.locks.hold(subjectOf(change), () => prepare(context, action, { work, again }, 0n)),
+      };
+    };
+
+    it('is planned again from what the chain has by then, after a pause', async () => {
+      const { context, add, hand, script } = await begin();
+      const other = {
+        plan: { ...registryPlan(await context.builders(), { ...extend, years: 2 }, null), owner },
+      };
+      script.simulation = madeMeanwhile;
+      const from = performance.now();
+      let plans = 1;
+      const given = await hand(await add(change), async () => {
+        plans += 1;
+        if (plans === 4) script.simulation = null;
+        return other;
+      });
+      assert.deepEqual([given.status, plans], ['awaiting', 4]);
+      assert.ok(performance.now() - from > 3 * 140);
+      const data = Buffer.from(other.plan.instructions[0]?.data ?? assert.fail());
+      assert.ok(given.owned?.wire.includes(data));
+    });
+
+    it('is paid back where it is still so the fourth time, or for any other reason', async () => {
+      const { add, hand, script, read, work, balance } = await begin();
+      script.simulation = madeMeanwhile;
+      let plans = 1;
+      const tired = await add(change);
+      const again = async () => {
+        plans += 1;
+        return work;
+      };
+      await assert.rejects(hand(tired, again), saying(/was quicker/));
+      assert.equal(plans, 4);
+      assert.match((await read(tired.nonce)).failedReason ?? '', /was quicker/);
+      script.simulation = refusal;
+      await assert.rejects(hand(await add(change), again), saying(inWords));
+      assert.equal(plans, 4);
+      script.simulation = madeMeanwhile;
+      const empty = await add(change);
+      await assert.rejects(
+        hand(empty, () => Promise.reject(sponsorEmpty())),
+        saying(/cannot pay for names/),
+      );
+      assert.equal((await read(empty.nonce)).failedReason, 'The action could not be prepared');
+      assert.equal(await balance(), funds);
+    });
+  });
+
+  describe('a token that is handed over', () => {
+    it('leaves the lists of its controllers where that fits, and is handed over where it does not', async () => {
+      const { context, script } = await start();
+      const friend = wallet('controller').address;
+      const asked = new Set<SolanaAddress>();
+      script.account = (address) => {
+        for (const user of [owner, friend, otherToken]) if (isListOf(user, address)) asked.add(user);
+        return (
+          listAt(owner, address, [
+            { asset: token, role: 'owner' },
+            { asset: token, role: 'controller' },
+          ]) ?? listAt(friend, address, [{ asset: token, role: 'controller' }])
+        );
+      };
+      const ant: AntState = Object.assign(Object.create(null), {
+        ...{ asset: token, owner, program: namePrograms.mainnet.ant, controllers: [owner, friend] },
+      });
+      const request = { antId: token, owner, target: otherToken } as const;
+      const build = await context.builders();
+      const removals = [owner, friend].map((user) =>
+        build.ant.aclEntry('removeAclController', token, { user, page: 0n }, build.service),
+      );
+      const tidied = ({ plan }: { readonly plan: Plan }) =>
+        removals.filter((one) => plan.instructions.some((other) => isDeepStrictEqual(one, other))).length;
+      const work = await authorityWork(context, { ...request, action: 'transfer' }, ant);
+      assert.deepEqual([tidied(work), work.plan.owner], [2, owner]);
+      assert.deepEqual(asked, new Set([otherToken, owner, friend]));
+      const planner = Object.assign(Object.create(null), { fits: () => false });
+      assert.equal(
+        tidied(await authorityWork({ ...context, planner }, { ...request, action: 'transfer' }, ant)),
+        0,
+      );
+      asked.clear();
+      await authorityWork(context, { ...request, action: 'add-controller' }, ant);
+      assert.deepEqual(asked, new Set([otherToken, owner]), 'what is not needed is not asked for');
+    });
+  });
+
   describe('the token of a bought name', () => {
     /** The longest that fits, with the list of its owner made before. */
     const long = { ...buy, name: 'y'.repeat(51), opening: { description: 'd'.repeat(69) } };
-    const lists = antAddresses(namePrograms.mainnet.ant);
-    /** A list of tokens that is there, with room. */
-    const listAt = (user: SolanaAddress) => (address: SolanaAddress) => {
-      const account = (data: Buffer) => ({ data, owner: namePrograms.mainnet.ant, lamports: 1n });
-      const [bump, version] = [0, [1, 0, 0]];
-      if (address === lists.aclConfig(user).address)
-        return account(aclConfig.encode({ user, totalEntries: 0n, pageCount: 1n, bump, version }));
-      if (address !== lists.aclPage(user, 0n).address) return undefined;
-      return account(aclPage.encode({ user, pageIndex: 0n, entries: [], bump, version }, aclPageSize(0)));
-    };
     const begin = async () => {
       const actions = await start();
       const { context, add, script } = actions;
@@ -301,15 +413,15 @@ forEachEngine((_engine, open) => {
 
     it('is not charged for a list that is there, or that somebody else has made meanwhile', async () => {
       const there = await begin();
-      there.script.account = listAt(long.owner);
+      there.script.account = (address) => listAt(long.owner, address);
       const { work, keptWinc } = await there.hand(long);
       assert.deepEqual([work.firstForOwner ?? false, keptWinc, there.sent.length], [false, 0n, 1]);
       const meanwhile = await begin();
       // It was not there when the purchase was checked, nor when it was planned.
       let reads = 0;
       meanwhile.script.account = (address) => {
-        if (address === lists.aclConfig(long.owner).address) reads += 1;
-        return reads > 2 ? listAt(long.owner)(address) : undefined;
+        if (isListOf(long.owner, address)) reads += 1;
+        return reads > 2 ? listAt(long.owner, address) : undefined;
       };
       const late = await meanwhile.hand(long);
       assert.deepEqual([late.work.firstForOwner, late.keptWinc, meanwhile.sent.length], [true, 0n, 1]);

@@ -196,7 +196,7 @@ export async function spawnWork(context: ActionContext, request: BuyRequest): Pr
   const plan = spawnPlan(build, spawn, { owner: { ...owner, prepare: [] }, service });
   const size = context.planner.measure(plan);
   if (size > maxTransactionBytes) throw openingTooLarge(size);
-  return { plan, firstForOwner: owner.prepare.length > 0 };
+  return { plan, firstForOwner: true };
 }
 
 /** The same with a place of the service's own list kept for it, and with the owner's list made where it does not fit in. */

@@ -118,13 +118,14 @@ forEachEngine((_engine, open) => {
     });
 
     it('by its owner waits for the chain: what was signed is sent again, what was not is left', async () => {
-      const { add, round, script, sent, balance } = await start();
+      const { add, round, script, sent, balance, lines } = await start();
       const owned = signed('o');
       const bare = await add(setRecord, { status: 'awaiting' });
       const waiting = await add(setRecord, { status: 'awaiting', owned });
       assert.equal((await round(bare)).status, 'awaiting');
       assert.equal((await round(waiting)).status, 'awaiting');
       assert.deepEqual(sent, []);
+      assert.ok(lines.every(({ level }) => level !== 'error'));
       const given = await add(setRecord, { status: 'signed', owned });
       assert.equal((await round(given)).status, 'signed');
       assert.deepEqual(sent, [owned.wire]);

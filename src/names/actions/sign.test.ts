@@ -8,6 +8,7 @@ import { wallet } from '../../localnet/solana/testing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import type { Plan } from '../chain/plan.ts';
 import { NamesError } from '../errors.ts';
+import { LockLost } from '../locks.ts';
 import type { RecordRequest } from '../requests/action.ts';
 import { signAction } from './sign.ts';
 import type { Action } from './store.ts';
@@ -243,6 +244,22 @@ forEachEngine((_engine, open) => {
       await assert.rejects(bring(await hand(buy, first)), reserved);
     });
 
+    it('is made anew for a record as for a name, and not by a process that lost its subject meanwhile', async () => {
+      const { hand, script, context, read } = await start();
+      script.height = 10;
+      const action = await hand(change, first);
+      const ask = () => signAction(context, action.nonce, { transaction: undefined, serviceFirst: false });
+      script.before = async (method) => {
+        if (method === 'latestBlockhash')
+          await context.sql.run("UPDATE arns_locks SET holder = 'another' WHERE name = ?", `ant ${token}`);
+      };
+      await assert.rejects(ask(), LockLost);
+      assert.equal(wireOf(await read(action.nonce)), wireOf(action));
+      await context.sql.run('DELETE FROM arns_locks');
+      script.before = () => {};
+      isAnew(action, (await ask()).action);
+    });
+
     it('is not asked whether it is dead where the owner has all signatures', async () => {
       const { hand, bring, script } = await start();
       script.height = 10;
@@ -282,6 +299,14 @@ forEachEngine((_engine, open) => {
       assert.ok(refused(400, /was quicker/)(given.brought));
       script.refusal = otherwise;
       assert.ok(refused(400, /Custom, 77777/)((await vain()).brought));
+      // It was taken, and ran into what others had made meanwhile.
+      script.refusal = undefined;
+      script.outcome = 'failed';
+      script.failure = madeMeanwhile;
+      await anew();
+      assert.equal(await statusOf((await vain({ ownerFirst: false })).action), 'failed');
+      script.failure = otherwise;
+      assert.equal(await statusOf((await vain()).action), 'failed');
       script.refusal = 'BlockhashNotFound';
       script.outcome = 'dead';
       await anew({ status: 'signed' });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { winc } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
+import { aclConfig, aclPage, aclPageSize, antAddresses } from '../../formats/solana/accounts-ant.ts';
 import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { antBuilder } from '../../formats/solana/instructions-ant.ts';
@@ -67,6 +68,9 @@ interface Script {
   /** What an action costs, and of that the token of a bought name. */
   price: bigint;
   surcharge: bigint;
+  /** What a transaction would run into, and what one that failed ran into. */
+  simulation: unknown;
+  failure: unknown;
   /** What the chain has at an address. */
   account: (address: SolanaAddress) => ChainAccount | undefined;
   /** Called before each call of the chain. */
@@ -90,6 +94,26 @@ export const signed = (signature: string, lastValidBlockHeight = 9): SignedTrans
   ...{ wire: Buffer.from(`wire of ${signature}`), signature, lastValidBlockHeight },
 });
 
+const lists = antAddresses(namePrograms.mainnet.ant);
+type Entries = Parameters<typeof aclPage.encode>[0]['entries'];
+
+/** A user's list of tokens as the chain has it, with room left; undefined at other addresses. */
+export function listAt(user: SolanaAddress, address: SolanaAddress, entries: Entries = []) {
+  const { ant } = namePrograms.mainnet;
+  const account = (data: Buffer): ChainAccount => ({ data, owner: ant, lamports: 1n });
+  const [bump, version] = [0, [1, 0, 0]];
+  const totalEntries = BigInt(entries.length);
+  if (address === lists.aclConfig(user).address)
+    return account(aclConfig.encode({ user, totalEntries, pageCount: 1n, bump, version }));
+  if (address !== lists.aclPage(user, 0n).address) return undefined;
+  const page = { user, pageIndex: 0n, entries, bump, version };
+  return account(aclPage.encode(page, aclPageSize(entries.length)));
+}
+
+/** Whether the chain is asked for the list of a user. */
+export const isListOf = (user: SolanaAddress, address: SolanaAddress): boolean =>
+  address === lists.aclConfig(user).address;
+
 /** One winc is worth a lamport, as far as these tests count. */
 export const rates: RateTable = { at: 0, price: () => ({ digits: 1n, scale: 0 }) };
 
@@ -109,7 +133,15 @@ export async function scriptedActions(sql: Sql) {
       isAway: false,
       record: undefined,
     },
-    ...{ tokens: 5n, price, surcharge: 300n, account: () => undefined, before: () => {} },
+    ...{
+      tokens: 5n,
+      price,
+      surcharge: 300n,
+      simulation: null,
+      failure: 'AccountNotFound',
+      account: () => undefined,
+      before: () => {},
+    },
   };
   const now = () => script.now;
   const credits = createCredits({ sql, now });
@@ -119,7 +151,7 @@ export async function scriptedActions(sql: Sql) {
   const sent: Buffer[] = [];
   const status = (): TransactionStatus | undefined => {
     if (script.outcome === 'pending' || script.outcome === 'dead') return undefined;
-    const err = script.outcome === 'failed' ? { InstructionError: [2, { Custom: 1 }] } : null;
+    const err = script.outcome === 'failed' ? script.failure : null;
     return { err, finalized: true, confirmed: true };
   };
   const answers = {
@@ -139,7 +171,7 @@ export async function scriptedActions(sql: Sql) {
       sent.push(wire);
       return 'sent';
     },
-    simulate: () => ({ err: null, logs: [] }),
+    simulate: () => ({ err: script.simulation, logs: [] }),
     accounts: (addresses: readonly SolanaAddress[]) => addresses.map((address) => script.account(address)),
     account: () => ({ data: tokenAccount(script.tokens), owner: tokenProgram, lamports: 1n }),
   };
@@ -162,6 +194,11 @@ export async function scriptedActions(sql: Sql) {
       return { record: script.record, returned: undefined, reserved: undefined };
     },
     antProgram: async () => programs.ant,
+    /** A token without records, which its owner alone writes to. */
+    antRecord: async (asset: SolanaAddress) => ({
+      ant: { asset, owner, program: programs.ant, controllers: [] },
+      ...{ record: undefined, metadata: undefined },
+    }),
   };
   const told: ActionRequest[] = [];
   const counted: string[] = [];
@@ -173,6 +210,7 @@ export async function scriptedActions(sql: Sql) {
   const context: ActionContext = Object.assign(Object.create(null), {
     ...{ sql, credits, chain, registry, key, log, now },
     prices: {
+      action: async () => winc(script.price),
       forget: (name: string) => forgotten.push(name),
       name: async () => {
         await script.before('price');
