@@ -2,13 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
-import { forEachEngine } from '../../storage/sql/testing.ts';
-import { NamesError } from '../errors.ts';
-import { aclRent } from '../prices/lamports.ts';
-import { lamportWinc } from '../prices/prices.ts';
-import type { ActionRequest } from '../requests/action.ts';
-import { createAction } from './create.ts';
-import { beforeOf } from './store.ts';
 import {
   buy,
   extend,
@@ -22,7 +15,14 @@ import {
   scriptedActions,
   signed,
   token,
-} from './testing.ts';
+} from '../../../test/support/scripted-actions.ts';
+import { forEachEngine } from '../../storage/sql/testing.ts';
+import { NamesError } from '../errors.ts';
+import { aclRent } from '../prices/lamports.ts';
+import { lamportWinc } from '../prices/prices.ts';
+import type { ActionRequest } from '../requests/action.ts';
+import { createAction } from './create.ts';
+import { beforeOf } from './store.ts';
 
 type Asked = Parameters<typeof createAction>[1];
 const payerNonce = '11111111-1111-4111-8111-111111111111';
@@ -37,12 +37,12 @@ const reserved = refused(503, /credits are still reserved/);
 
 forEachEngine((_engine, open) => {
   const start = async () => {
-    const actions = await scriptedActions(await open(namesLedgerMigrations));
-    const { context, script } = actions;
+    const scripted = await scriptedActions(await open(namesLedgerMigrations));
+    const { context, script } = scripted;
     script.outcome = 'confirmed';
     script.record = leased;
     return {
-      ...actions,
+      ...scripted,
       ask: (request: ActionRequest = extend, more: Partial<Asked> = {}) =>
         createAction(context, {
           ...{ request, payer: { kind: 'solana', address: payer }, provenOwner: undefined, payerNonce },

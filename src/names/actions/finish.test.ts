@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
-import { toldWallets } from '../../events/testing-wallets.ts';
-import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
-import { yearSeconds as year } from '../../formats/solana/name-prices.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
-import { forEachEngine } from '../../storage/sql/testing.ts';
-import { custodialPayer, writeReceipt } from '../receipts.ts';
-import type { ActionRequest, RecordRequest, TokenRequest } from '../requests/action.ts';
-import { complete, giveUp, isEffectOnChain, requireSettled, settleSent } from './finish.ts';
-import { beforeOf } from './store.ts';
 import {
   token as ant,
   buy,
@@ -23,7 +14,16 @@ import {
   scriptedActions,
   service,
   signed,
-} from './testing.ts';
+} from '../../../test/support/scripted-actions.ts';
+import { toldWallets } from '../../events/testing-wallets.ts';
+import type { ArnsRecord } from '../../formats/solana/accounts-arns.ts';
+import { yearSeconds as year } from '../../formats/solana/name-prices.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
+import { forEachEngine } from '../../storage/sql/testing.ts';
+import { custodialPayer, writeReceipt } from '../receipts.ts';
+import type { ActionRequest, RecordRequest, TokenRequest } from '../requests/action.ts';
+import { complete, giveUp, isEffectOnChain, requireSettled, settleSent } from './finish.ts';
+import { beforeOf } from './store.ts';
 
 /** Whether a purchase is taken to have happened where the chain had `before`, and has `after` now. */
 function isDone(

@@ -3,6 +3,22 @@ import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
+import {
+  buy,
+  extend,
+  funds,
+  isListOf,
+  leased,
+  listAt,
+  otherToken,
+  owner,
+  payer,
+  price,
+  scriptedActions,
+  service,
+  signed,
+  token,
+} from '../../../test/support/scripted-actions.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
 import { namePrograms } from '../../formats/solana/programs.ts';
 import { wallet } from '../../localnet/solana/testing.ts';
@@ -23,22 +39,6 @@ import {
   subjectOf,
 } from './perform.ts';
 import { beforeOf } from './store.ts';
-import {
-  buy,
-  extend,
-  funds,
-  isListOf,
-  leased,
-  listAt,
-  otherToken,
-  owner,
-  payer,
-  price,
-  scriptedActions,
-  service,
-  signed,
-  token,
-} from './testing.ts';
 
 const before = beforeOf(leased);
 const reserved = /credits are still reserved/;
@@ -61,11 +61,11 @@ test('one name, or one token, is acted on at a time', () => {
 
 forEachEngine((_engine, open) => {
   const start = async () => {
-    const actions = await scriptedActions(await open(namesLedgerMigrations));
-    const { context } = actions;
+    const scripted = await scriptedActions(await open(namesLedgerMigrations));
+    const { context } = scripted;
     const plan = registryPlan(await context.builders(), extend, null);
     return {
-      ...actions,
+      ...scripted,
       plan,
       /** As a request does it, with the lock of what the action is about. */
       perform: (action: Parameters<typeof performAlone>[1], what: Plan = plan) =>
@@ -276,11 +276,11 @@ forEachEngine((_engine, open) => {
     /** Somebody else makes an account meanwhile that it would make. */
     const madeMeanwhile = { InstructionError: [0, { Custom: 0 }] };
     const begin = async () => {
-      const actions = await start();
-      const { context, plan } = actions;
+      const scripted = await start();
+      const { context, plan } = scripted;
       const work = { plan: { ...plan, owner } };
       return {
-        ...actions,
+        ...scripted,
         work,
         hand: (action: Parameters<typeof prepare>[1], again: () => Promise<{ plan: Plan }>) =>
           context.locks.hold(subjectOf(change), () => prepare(context, action, { work, again }, 0n)),
@@ -374,12 +374,12 @@ forEachEngine((_engine, open) => {
     /** The longest that fits, with the list of its owner made before. */
     const long = { ...buy, name: 'y'.repeat(51), opening: { description: 'd'.repeat(69) } };
     const begin = async () => {
-      const actions = await start();
-      const { context, add, script } = actions;
+      const scripted = await start();
+      const { context, add, script } = scripted;
       script.outcome = 'confirmed';
       const again = () => assert.fail('it is planned from what the chain has');
       return {
-        ...actions,
+        ...scripted,
         hand: async (request: BuyRequest) => {
           const action = await add(request);
           const work = await spawnWork(context, request);

@@ -2,10 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
-import { forEachEngine } from '../../storage/sql/testing.ts';
-import type { ActionRequest } from '../requests/action.ts';
-import { reconcileActions } from './reconcile.ts';
-import { beforeOf } from './store.ts';
 import {
   buy,
   extend,
@@ -13,11 +9,16 @@ import {
   leased,
   otherToken,
   owner,
+  payer,
   price,
   scriptedActions,
   signed,
   token,
-} from './testing.ts';
+} from '../../../test/support/scripted-actions.ts';
+import { forEachEngine } from '../../storage/sql/testing.ts';
+import type { ActionRequest } from '../requests/action.ts';
+import { reconcileActions } from './reconcile.ts';
+import { beforeOf, insertAction } from './store.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -27,10 +28,10 @@ const setRecord: ActionRequest = {
 
 forEachEngine((_engine, open) => {
   const start = async () => {
-    const actions = await scriptedActions(await open(namesLedgerMigrations));
-    const { context, read } = actions;
+    const scripted = await scriptedActions(await open(namesLedgerMigrations));
+    const { context, read } = scripted;
     return {
-      ...actions,
+      ...scripted,
       /** One round over everything, whatever its age; answers how the action stands then. */
       round: async ({ nonce }: { readonly nonce: string }) => {
         await reconcileActions(context, 0);
@@ -56,19 +57,20 @@ forEachEngine((_engine, open) => {
     it('is all gone through, however much it is', async () => {
       const { context, add, read } = await start();
       const first = await add(setRecord, { status: 'awaiting' });
-      const last = await add(setRecord, { status: 'awaiting' });
-      const nonce = 'bbbbbbbb-0000-4000-8000-000000000000';
-      await context.sql.run('UPDATE arns_action SET nonce = ? WHERE nonce = ?', nonce, last.nonce);
+      const last = 'bbbbbbbb-0000-4000-8000-000000000000';
+      await add(setRecord, { status: 'awaiting', nonce: last });
       // More than are read at once lie before it; their owners have yet to sign.
-      await context.sql.run(
-        `WITH RECURSIVE numbers (n) AS (SELECT 100 UNION ALL SELECT n + 1 FROM numbers WHERE n < 299)
-         INSERT INTO arns_action (nonce, payer, payer_type, payer_nonce, action, request, winc, mtoken, token_winc,
-           status, owner_signs, owner_first, expires_at, created_at, updated_at)
-         SELECT 'aaaaaaaa-0000-4000-9000-000000000' || n, payer, payer_type, 'nonce ' || n, action, request, winc,
-           mtoken, token_winc, status, owner_signs, owner_first, expires_at, created_at, updated_at
-         FROM numbers, arns_action WHERE nonce = ?`,
-        first.nonce,
-      );
+      await context.sql.transaction(async (tx) => {
+        for (let n = 100; n < 300; n += 1) {
+          const nonce = `aaaaaaaa-0000-4000-9000-000000000${n}`;
+          const columns = {
+            ...{ nonce, payer, payer_type: 'solana', payer_nonce: nonce, winc: '1', mtoken: '5' },
+            ...{ token_winc: '0', owner_signs: 1, owner_first: 0, expires_at: context.now() },
+          };
+          await insertAction(tx, setRecord, columns, context.now());
+        }
+        await tx.run("UPDATE arns_action SET status = 'awaiting'");
+      });
       const held: string[] = [];
       const locks = Object.assign(Object.create(null), {
         hold: (key: string, work: () => Promise<void>) => {
@@ -79,7 +81,7 @@ forEachEngine((_engine, open) => {
       await reconcileActions({ ...context, locks }, 0);
       assert.equal(held.length, 202);
       assert.equal(new Set(held).size, 202, 'each once');
-      assert.equal(held.at(-1), `sign ${nonce}`);
+      assert.equal(held.at(-1), `sign ${last}`);
       assert.equal((await read(first.nonce)).status, 'awaiting');
     });
 

@@ -2,6 +2,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { namesLedgerMigrations, ownerSigned } from '../../../test/support/names-bench.ts';
+import {
+  buy,
+  funds,
+  leased,
+  otherToken,
+  owner,
+  price,
+  scriptedActions,
+  token,
+} from '../../../test/support/scripted-actions.ts';
 import { memo } from '../../formats/solana/system.ts';
 import { parseTransaction, serializeTransaction } from '../../formats/solana/transaction.ts';
 import { wallet } from '../../localnet/solana/testing.ts';
@@ -12,7 +22,6 @@ import { LockLost } from '../locks.ts';
 import type { RecordRequest } from '../requests/action.ts';
 import { signAction } from './sign.ts';
 import type { Action } from './store.ts';
-import { buy, funds, leased, otherToken, owner, price, scriptedActions, token } from './testing.ts';
 
 const change: RecordRequest = {
   ...{ action: 'set-record', antId: token, owner, undername: '@', transactionId: 'x', ttlSeconds: 60 },
@@ -32,10 +41,10 @@ const signedBy = (action: Action, name = 'name owner') =>
 
 forEachEngine((_engine, open) => {
   const start = async () => {
-    const actions = await scriptedActions(await open(namesLedgerMigrations));
-    const { context, add, read } = actions;
+    const scripted = await scriptedActions(await open(namesLedgerMigrations));
+    const { context, add, read } = scripted;
     return {
-      ...actions,
+      ...scripted,
       /** An action that waits for its owner. */
       hand: (request: Parameters<typeof add>[0] = change, kept: Parameters<typeof add>[1] = {}) =>
         add(request, {

@@ -2,11 +2,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
+import {
+  buy,
+  isListOf,
+  listAt,
+  owner,
+  scriptedActions,
+  service,
+  token,
+} from '../../../test/support/scripted-actions.ts';
 import { maxAclPageEntries } from '../../formats/solana/accounts-ant.ts';
 import { ChainUnavailable } from '../../registry/errors.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { NamesError } from '../errors.ts';
-import { buy, isListOf, listAt, owner, scriptedActions, service, token } from './testing.ts';
 import { openRoom, reserveRoom } from './token-lists.ts';
 
 forEachEngine((_engine, open) => {
