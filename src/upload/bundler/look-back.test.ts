@@ -336,6 +336,15 @@ describe('after a restore', () => {
       assert.equal(chain.asked.length, 4);
     });
 
+    it('of a bundle whose items do not wait, or are of others, nothing is said', async (t) => {
+      for (const change of ["UPDATE upload_items SET state = 'failed'", 'DELETE FROM upload_items']) {
+        const { look, sql, errors } = await restored(t, open);
+        await sql.run(change);
+        assert.equal(await look.turn(), undefined);
+        assert.deepEqual(errors(), []);
+      }
+    });
+
     it('a look that takes its time is not stuck', async (t) => {
       const { look, gateway } = await restored(t, open);
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -273,13 +273,16 @@ describe('the bundler', () => {
       nodes.answer = promise;
       const bundler = make();
       bundler.start();
-      await eventually('two to be asked for', () => nodes.asked === 2);
+      await eventually(
+        'two to be asked for, and all to be closed',
+        () => nodes.asked === 2 && nodes.heights === 1,
+      );
       let isStopped = false;
       const stopped = bundler.stop().then(() => {
         isStopped = true;
       });
-      // Time enough to leave the place, were nothing waited for.
-      for (let n = 0; n < 20; n += 1) await sql.get('SELECT 1 AS one');
+      // What is written later than its place would have been left.
+      for (let n = 0; n < 20; n += 1) await sql.run('UPDATE upload_leases SET until = until');
       assert.equal(isStopped, false);
       assert.equal(await holders(), 2);
       resolve();
