@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LostLease } from '../../storage/sql/lease.ts';
-import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
+import { DatabaseUnavailable, type Sql, type SqlExecutor } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { testMigrations } from '../testing.ts';
 import { type BundleLease, BundleLeases } from './bundle-leases.ts';
 
-const addBundle = (sql: Sql, plan: string, dueAt: number) =>
+const addBundle = (sql: SqlExecutor, plan: string, dueAt: number) =>
   sql.run(
     `INSERT INTO upload_bundles (plan, state, item_count, size, seedings, attempts, due_at, created_at, changed_at)
      VALUES (?, 'planned', 1, 1, 0, 0, ?, 0, 0)`,
@@ -36,6 +36,21 @@ describe('leases of bundles', () => {
       assert.deepEqual(plansOf(await one.take(2, 10)), []);
       assert.deepEqual(plansOf(await other.take(0, 100)), []);
       assert.deepEqual(plansOf(await other.take(2, 100)), ['later']);
+    });
+
+    it('find what is due behind any number of bundles that ended', async () => {
+      const sql = await open(testMigrations);
+      await sql.transaction(async (tx) => {
+        for (let n = 0; n < 101; n += 1) {
+          await addBundle(tx, `permanent ${n}`, 1);
+          await addBundle(tx, `dropped ${n}`, 1);
+        }
+        for (const state of ['permanent', 'dropped'])
+          await tx.run(`UPDATE upload_bundles SET state = '${state}' WHERE plan LIKE '${state}%'`);
+      });
+      await addBundle(sql, 'a', 2);
+      const leases = new BundleLeases(sql, 9_000, 3_600_000);
+      assert.deepEqual(plansOf(await leases.take(2, 10)), ['a']);
     });
 
     it('give out what was put off by a clock that was ahead', async () => {
@@ -170,6 +185,26 @@ describe('leases of bundles', () => {
         'what it lost it has not got back for the work of before',
       );
       await touch(third);
+      // The work of before ends at last: what was taken since is kept.
+      await first.end();
+      await sql.run('UPDATE upload_bundles SET held_until = 5');
+      assert.deepEqual(await one.take(1, 10), []);
+      await one.renew();
+      assert.deepEqual(await other.take(1, 10), []);
+      await touch(third);
+    });
+
+    it('last as long as is asked for, and nine seconds at the most', async () => {
+      const sql = await open(testMigrations);
+      const until = async (leaseMs: number) => {
+        await sql.run('DELETE FROM upload_bundles');
+        await addBundle(sql, 'a', 1);
+        await new BundleLeases(sql, leaseMs, 3_600_000).take(1, 10);
+        const row = await sql.get<{ held_until: number }>('SELECT held_until FROM upload_bundles');
+        return row?.held_until ?? 0;
+      };
+      const longer = -(await until(1_000)) + (await until(60_000));
+      assert.ok(longer >= 8_000 && longer < 40_000, String(longer));
     });
 
     it('of a clock that was wrong hold nobody up', async () => {

@@ -88,6 +88,22 @@ describe('the bytes of a bundle', () => {
       assert.deepEqual(await failedOf(reader, plan, size), [], 'the same bytes again make good');
     });
 
+    it('of more items than are fetched at once are those of all, each once', async (t) => {
+      const { sql, blobs, plan, items, size } = await planned(t, open, Array(66).fill(1));
+      const reader = new BundleReader({ sql, blobs, hashes });
+      assert.ok('tree' in (await reader.prove(plan, size, signal)));
+      const bytes = await readAll(reader.bytes(plan));
+      assert.ok(bytes.subarray(32 + 64 * 66).equals(Buffer.concat(items.map((item) => item.bytes))));
+    });
+
+    it('are not read any further once the work is called off', async (t) => {
+      const { sql, blobs, plan, size } = await planned(t, open, [100]);
+      const reader = new BundleReader({ sql, blobs, hashes });
+      const off = AbortSignal.abort(new Error('called off'));
+      await assert.rejects(reader.prove(plan, size, off), /called off/);
+      await assert.rejects(reader.tree(plan, off), /called off/);
+    });
+
     it('are not those of before once it was read again and an item of it is not there', async (t) => {
       const { sql, blobs, plan, items, size } = await planned(t, open, [100, 100]);
       const reader = new BundleReader({ sql, blobs, hashes });

@@ -309,6 +309,7 @@ forEachEngine((_engine, open) => {
       [undefined, undefined, 'tx posted', 'tx seeded', 'tx permanent', undefined, undefined, undefined],
     );
     assert.equal(await nextToLookAt(sql), undefined);
+    assert.equal(await findBundle(sql, 'none'), undefined);
     await addBundle(sql, 'later', 'permanent', { lookAt: 9 });
     await addBundle(sql, 'sooner', 'permanent', { lookAt: 5 });
     assert.equal((await nextToLookAt(sql))?.plan, 'sooner');

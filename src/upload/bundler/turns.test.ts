@@ -145,6 +145,7 @@ describe('the bundler', () => {
         ...{ items: 3, maxItems: 9, maxWaitMs: 1e12 },
       });
       const held = async () => (await sql.all('SELECT id FROM upload_items WHERE held = 1')).length;
+      const blobs = async () => (await sql.all('SELECT digest FROM upload_blobs')).length;
       const set = (columns: string) =>
         sql.run(
           `UPDATE upload_items SET ${columns} WHERE id = (SELECT MIN(id) FROM upload_items WHERE held = 1)`,
@@ -152,6 +153,10 @@ describe('the bundler', () => {
       await bundler.turn();
       assert.deepEqual([await gauge('upload_items_waiting'), await gauge('upload_items_overdue')], [3, 3]);
       await set("state = 'permanent', permanent_at = 1");
+      await sql.run(
+        'INSERT INTO upload_blobs (digest, uses, notes, deleting, changed_at) VALUES (?, 0, 0, 0, 0)',
+        'a'.repeat(64),
+      );
       time.now += 999;
       await bundler.turn();
       assert.equal(await gauge('upload_items_waiting'), 3);
@@ -161,10 +166,11 @@ describe('the bundler', () => {
       assert.deepEqual([await held(), await gauge('upload_items_overdue'), nodes.heights], [3, 3, 1]);
       time.now = 1_060_000 - 1;
       await bundler.turn();
-      assert.deepEqual([await held(), nodes.heights], [3, 1]);
+      assert.deepEqual([await held(), await blobs(), nodes.heights], [3, 1, 1]);
       time.now += 1;
       await bundler.turn();
       assert.deepEqual([await held(), await gauge('upload_items_overdue'), nodes.heights], [2, 2, 2]);
+      assert.equal(await blobs(), 0);
       await bundler.stop();
     });
 
