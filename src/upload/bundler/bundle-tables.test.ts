@@ -222,6 +222,17 @@ forEachEngine((_engine, open) => {
       await assert.rejects(failItem(sql, credits, 'nothing', 'x', 5));
     });
 
+    it('leaves what is permanent as it is', async () => {
+      const { sql, credits } = await start();
+      await sql.run("UPDATE upload_items SET state = 'permanent' WHERE id = 'b' OR id = 'd'");
+      await dropBundle(sql, credits, 'one', 5);
+      await addItem(sql, { id: 'f', state: 'planned', bundle: 'two', position: 1 });
+      await dropLostItem(sql, credits, 'two', 'f', 5);
+      assert.deepEqual(await items(sql), [
+        ...['a new -', 'b permanent one', 'c new -', 'd permanent two', 'e new -', 'f failed -'],
+      ]);
+    });
+
     it('of a local copy comes after its time, not while its bundle is damaged', async () => {
       const sql = await open(testMigrations);
       await addBundle(sql, 'sound', 'permanent');
@@ -271,6 +282,11 @@ forEachEngine((_engine, open) => {
         [await column(sql, 'position', 'c'), await column(sql, 'bundle_offset', 'c')],
         [0, 32 + 64],
       );
+      assert.deepEqual(
+        [await column(sql, 'position', 'a'), await column(sql, 'bundle_offset', 'd')],
+        [null, null],
+        'others stay where they are',
+      );
       const { item_count, size } = (await findBundle(sql, 'one')) ?? {};
       assert.deepEqual([item_count, size], [1, 32 + 64 + 30]);
       assert.equal((await findBundle(sql, 'two'))?.size, 9);
@@ -280,6 +296,14 @@ forEachEngine((_engine, open) => {
       assert.deepEqual(await leaveOut(sql, credits, 'one', ['c'], pause, 100), { lost: [], items: 0 });
       assert.equal((await findBundle(sql, 'one'))?.state, 'dropped');
       assert.equal((await findBundle(sql, 'two'))?.state, 'planned');
+    });
+
+    it('cost nothing of a bundle that is signed by now', async () => {
+      const { sql, credits } = await start();
+      await sql.run("UPDATE upload_bundles SET state = 'prepared' WHERE plan = 'one'");
+      await assert.rejects(leaveOut(sql, credits, 'one', ['a'], pause, 100));
+      assert.deepEqual((await items(sql)).slice(0, 1), ['a planned one']);
+      assert.equal((await findBundle(sql, 'one'))?.size, 9);
     });
 
     it('are counted one by one, forgotten for what was read before them, and at the end', async () => {

@@ -17,6 +17,7 @@ import { rememberingLog } from '../../kernel/testing.ts';
 import { ArweaveNodes, type NodeChunk, type TxStatus } from '../../outside/arweave/nodes.ts';
 import { absent, found, type LookUp, notKnown } from '../../outside/look-up.ts';
 import { DiskBlobStore } from '../../storage/blobs/disk/store.ts';
+import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
 import { testMigrations } from '../testing.ts';
@@ -25,7 +26,7 @@ import { findBundle } from './bundle-rows.ts';
 import { chunksOf } from './chain-chunks.ts';
 import { LookBack } from './look-back.ts';
 import { planBundle } from './plan.ts';
-import { storeItems } from './testing.ts';
+import { storeItems, watchedSql } from './testing.ts';
 
 const height = 1_000;
 const hour = 3_600_000;
@@ -139,9 +140,9 @@ async function restored(t: TestContext, open: OpenForTest) {
   await sql.transaction((tx) => noteRestore(tx, { since: 40_000, restoredAt: 2 }));
   const { log, lines } = rememberingLog();
   const time = { now: 10 };
-  const make = (wallets: readonly string[] = [testArweaveKey.address]) =>
+  const make = (wallets: readonly string[] = [testArweaveKey.address], seen: Sql = sql) =>
     new LookBack({
-      ...{ sql, nodes: chain, log, now: () => time.now, pollMs: 10, wallets, blocksToWait: 55 },
+      ...{ sql: seen, nodes: chain, log, now: () => time.now, pollMs: 10, wallets, blocksToWait: 55 },
       gatewayUrls: [`http://127.0.0.1:${(server.address() as AddressInfo).port}`],
     });
   return {
@@ -197,6 +198,7 @@ describe('after a restore', () => {
       );
       assert.equal(await isHeld(), false);
       assert.deepEqual([lines.at(-1)?.looks, errors()], [1, []]);
+      assert.deepEqual([lines.at(-2)?.items, lines.at(-2)?.others], [2, 1]);
       assert.deepEqual(await itemsOf(await plan()), [three]);
       const told = (await toldWallets(sql)).map(({ type, data }) => [type, data.id, data.bundle]);
       assert.deepEqual(told, [
@@ -343,6 +345,35 @@ describe('after a restore', () => {
         assert.equal(await look.turn(), undefined);
         assert.deepEqual(errors(), []);
       }
+    });
+
+    it('an item that was given up while its bundle was read stays so', async (t) => {
+      const { sql, make, found, one } = await restored(t, open);
+      const seen = watchedSql(sql, async (method) => {
+        if (method === 'transaction')
+          await sql.run("UPDATE upload_items SET state = 'failed' WHERE id = ?", one ?? '');
+      });
+      const look = make([testArweaveKey.address], seen);
+      await sql.run('UPDATE upload_restores SET height = ?', height);
+      assert.equal(await look.turn(), undefined);
+      const bundle = await found();
+      assert.deepEqual([bundle?.item_count, bundle?.others], [1, 2]);
+      assert.deepEqual(await sql.get('SELECT state, bundle FROM upload_items WHERE id = ?', one ?? ''), {
+        ...{ state: 'failed', bundle: null },
+      });
+    });
+
+    it('nothing is taken in by a service that stops', async (t) => {
+      const { look, gateway, found, isHeld } = await restored(t, open);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      gateway.wait = () => promise;
+      look.start();
+      await eventually('the look to wait', () => gateway.asked > 0);
+      const stopped = look.stop();
+      resolve();
+      await stopped;
+      assert.equal(await found(), undefined);
+      assert.ok(await isHeld());
     });
 
     it('a look that takes its time is not stuck', async (t) => {

@@ -440,6 +440,34 @@ describe('a bundle', () => {
       assert.match(text, /^upload_items_lost_total 1$/m);
     });
 
+    it('that lost an item while it was seeded is kept in memory no more', async (t) => {
+      const { begin, go, sql, nodes, deps, plan, stopping } = await planned(t, open);
+      await begin('posted');
+      nodes.chunkRefusal = new Error('cut off');
+      await go();
+      await sql.run('DELETE FROM upload_heads');
+      await sql.run('UPDATE upload_items SET misses = 7');
+      assert.equal((await go()).state, 'dropped');
+      await assert.rejects(deps.reader.tree(plan, stopping.signal), /at least one item/);
+    });
+
+    it('that has a transaction is not signed again, and one that ended is left alone', async (t) => {
+      const { begin, row, sql, nodes, deps, plan, stopping, leases, time } = await planned(t, open);
+      await begin('posted');
+      const { tx_id } = await row();
+      const tree = await deps.reader.tree(plan, stopping.signal);
+      await sql.run("UPDATE upload_bundles SET tx_id = 'paid for'");
+      await assert.rejects(prepareBundle(deps, sql, await row(), tree));
+      assert.deepEqual([(await row()).state, (await row()).tx_id], ['posted', 'paid for']);
+      assert.notEqual(tx_id, null);
+      const [lease] = await leases.take(1, time.now);
+      assert.ok(lease !== undefined);
+      for (const state of ['permanent', 'dropped'] as const)
+        await advanceBundle(deps, { ...lease, bundle: { ...lease.bundle, state } }, stopping.signal);
+      assert.deepEqual([nodes.asked, nodes.given.length, (await row()).state], [0, 0, 'posted']);
+      await lease.end();
+    });
+
     it('that was signed for something else is not seeded', async (t) => {
       const { begin, go, sql, nodes } = await planned(t, open);
       await begin('posted');

@@ -17,7 +17,7 @@ import { PayloadHashes } from '../hashing/payload-hash.ts';
 import { createUploadMetrics } from '../metrics.ts';
 import { testMigrations } from '../testing.ts';
 import { Bundler } from './bundler.ts';
-import { storeItems } from './testing.ts';
+import { storeItems, watchedSql } from './testing.ts';
 
 const hashes = new PayloadHashes(1);
 
@@ -105,19 +105,6 @@ async function waiting(t: TestContext, open: OpenForTest, made: Made = {}) {
   };
 }
 
-/** The same database, with something that happens before each statement. */
-const watched = (sql: Sql, before: (method: PropertyKey) => Promise<void>): Sql =>
-  new Proxy(sql, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== 'function') return value;
-      return async (...values: unknown[]) => {
-        await before(name);
-        return value.apply(target, values);
-      };
-    },
-  });
-
 describe('the bundler', () => {
   forEachEngine((_engine, open) => {
     it('works on so many bundles at once, on each that is due, and gives each back', async (t) => {
@@ -196,7 +183,7 @@ describe('the bundler', () => {
       const { bundler, sql, lines } = await waiting(t, open, {
         pollMs: 5,
         seen: (real) =>
-          watched(real, async (method) => {
+          watchedSql(real, async (method) => {
             if (method !== 'all') return;
             looks += 1;
             if (fails) throw new Error('a full disk');
@@ -260,7 +247,7 @@ describe('the bundler', () => {
       const { bundler } = await waiting(t, open, {
         ...{ pollMs: 5, maxItems: 9, maxWaitMs: 1e12 },
         seen: (real) =>
-          watched(real, async () => {
+          watchedSql(real, async () => {
             looks += 1;
           }),
       });
@@ -303,7 +290,7 @@ describe('the bundler', () => {
       let fails = false;
       const { bundler, holders, nodes } = await waiting(t, open, {
         seen: (real) =>
-          watched(real, async (method) => {
+          watchedSql(real, async (method) => {
             if (method === 'transaction' && fails) throw new Error('a full disk');
           }),
       });
