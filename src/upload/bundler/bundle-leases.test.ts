@@ -81,6 +81,8 @@ describe('leases of bundles', () => {
       const leases = new BundleLeases(failing, 9_000, 3_600_000);
       const taken = await leases.take(2, 10);
       assert.deepEqual(plansOf(taken), ['a']);
+      fails = 0;
+      await assert.rejects(leases.take(2, 10), DatabaseUnavailable, 'where there are none it is said');
       assert.deepEqual(plansOf(await leases.take(2, 10)), ['b']);
     });
 
