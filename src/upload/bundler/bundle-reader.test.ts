@@ -126,6 +126,54 @@ describe('the bytes of a bundle', () => {
       );
     });
 
+    it('that are streamed are compared with the signature too, whole blobs of others are none', async (t) => {
+      const { sql, blobs, plan, items, size } = await planned(t, open, [300_000, 300_000]);
+      const [one, other] = items;
+      assert.ok(one && other);
+      const reader = new BundleReader({ sql, blobs, hashes });
+      await sql.run(
+        `UPDATE upload_items SET segments = (SELECT o.segments FROM upload_items o WHERE o.id = ?) WHERE id = ?`,
+        other.id,
+        one.id,
+      );
+      const [failed, ...more] = await failedOf(reader, plan, size);
+      assert.deepEqual([failed?.[0], more], [one.id, []]);
+      assert.match(failed?.[1] ?? '', /not what was uploaded: signature/);
+      // All of another item is signed, and not what the row says.
+      await sql.run(
+        `UPDATE upload_heads SET bytes = (SELECT o.bytes FROM upload_heads o WHERE o.id = ?) WHERE id = ?`,
+        other.id,
+        one.id,
+      );
+      assert.deepEqual(
+        (await failedOf(reader, plan, size)).map(([id]) => id),
+        [one.id],
+      );
+    });
+
+    it('of eight items may be lost alone, of nine it is the store', async (t) => {
+      const { sql, blobs, plan, items, size } = await planned(t, open, Array(10).fill(20_000));
+      const failing = new Set(items.slice(0, 8).map(({ digest }) => digest));
+      const flaky: BlobStore = Object.create(blobs, {
+        load: {
+          value: async (digest: string, target: Buffer) => {
+            if (failing.has(digest)) throw new BlobStoreUnavailable('no answer');
+            await blobs.load(digest, target);
+          },
+        },
+      });
+      const reader = new BundleReader({ sql, blobs: flaky, hashes });
+      assert.equal((await failedOf(reader, plan, size)).length, 8);
+      failing.add(items[8]?.digest);
+      await assert.rejects(reader.prove(plan, size, signal), /9 items cannot be read/);
+      failing.clear();
+      // Eight of eight that are not there are lost, where the store answers.
+      for (const { digest = '' } of items.slice(0, 8)) await blobs.delete(digest);
+      for (const { id } of items.slice(8))
+        await sql.run('UPDATE upload_items SET bundle = NULL, position = NULL WHERE id = ?', id);
+      assert.equal((await failedOf(reader, plan, size)).length, 8);
+    });
+
     it('are not lost because the store is away', async (t) => {
       const { sql, blobs, plan, items, size } = await planned(t, open, Array(10).fill(20_000));
       const failing = new Set<string>();
