@@ -315,6 +315,8 @@ forEachEngine((_engine, open) => {
       assert.equal(await countMiss(sql, 'one', 'a'), true);
       assert.deepEqual(await misses(sql), [8, 0, 3, 3]);
       assert.equal(await countMiss(sql, 'two', 'a'), false, 'it is not in that one');
+      assert.equal(await countMiss(sql, 'two', 'c'), false);
+      assert.deepEqual(await misses(sql), [8, 0, 3, 3]);
       assert.equal(await forgetMisses(sql, 'one'), 2);
       assert.deepEqual(await misses(sql), [0, 0, 0, 3]);
     });

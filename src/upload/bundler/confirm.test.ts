@@ -6,7 +6,7 @@ import { DataRootBuilder } from '../../formats/arweave/data-root.ts';
 import { ArweaveNodes, type NodeChunk, NodeUnavailable } from '../../outside/arweave/nodes.ts';
 import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import type { BundleRow } from './bundle-rows.ts';
-import { type ChunkRange, chunksOf, provenChunk, someOf } from './chain-chunks.ts';
+import { type ChunkRange, chunksOf, dataOf, provenChunk, someOf } from './chain-chunks.ts';
 import { judgeBundle } from './confirm.ts';
 
 const data = seededRandom(5).bytes(1_000);
@@ -104,6 +104,12 @@ test('a bundle is permanent only by chunks that fit its data root', async (t) =>
   const missing: Answers = { ...mined, '/chunk/4001': [404, 'Not Found'], ...at(2_000) };
   assert.deepEqual(await judgeBundle(await chain(t, missing), bundle, 10), { kind: 'unreadable' });
   assert.equal((await judgeBundle(await chain(t, missing, lying, mined), bundle, 10)).kind, 'permanent');
+});
+
+test('a bundle without a transaction has no data on the chain', () => {
+  assert.deepEqual(dataOf(bundle), { txId: id, size: data.length, root: tree.root });
+  for (const lack of [{ tx_id: null }, { tx: null }])
+    assert.throws(() => dataOf({ ...bundle, ...lack }), /bundle plan has no transaction/);
 });
 
 test('of many chunks the first, the last and others in their order are read; of few all', () => {

@@ -17,6 +17,7 @@ import { rememberingLog } from '../../kernel/testing.ts';
 import { ArweaveNodes, type NodeChunk, type TxStatus } from '../../outside/arweave/nodes.ts';
 import { absent, found, type LookUp, notKnown } from '../../outside/look-up.ts';
 import { DiskBlobStore } from '../../storage/blobs/disk/store.ts';
+import { LostLease } from '../../storage/sql/lease.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
@@ -321,7 +322,7 @@ describe('after a restore', () => {
     });
 
     it('a bundle none of whose items was here is read once, as is one whose items do not wait', async (t) => {
-      const { look, gateway, chain, sql, found } = await restored(t, open);
+      const { look, gateway, chain, sql, found, one, two } = await restored(t, open);
       gateway.height -= 1;
       await sql.run("UPDATE upload_items SET state = 'failed'");
       await look.turn();
@@ -331,7 +332,7 @@ describe('after a restore', () => {
       await sql.run("UPDATE upload_items SET state = 'new', size = size + 1");
       await look.turn();
       assert.equal(await found(), undefined, 'what has another size is another item');
-      await sql.run('DELETE FROM upload_items');
+      await sql.run('DELETE FROM upload_items WHERE id IN (?, ?)', one ?? '', two ?? '');
       await look.turn();
       assert.equal(chain.asked.length, 4);
       await look.turn();
@@ -340,10 +341,13 @@ describe('after a restore', () => {
 
     it('of a bundle whose items do not wait, or are of others, nothing is said', async (t) => {
       for (const change of ["UPDATE upload_items SET state = 'failed'", 'DELETE FROM upload_items']) {
-        const { look, sql, errors } = await restored(t, open);
+        const { look, sql, lines } = await restored(t, open);
         await sql.run(change);
         assert.equal(await look.turn(), undefined);
-        assert.deepEqual(errors(), []);
+        assert.deepEqual(
+          lines.map(({ msg }) => msg),
+          ['bundles of before the restore were looked for: what waits is bundled'],
+        );
       }
     });
 
@@ -361,6 +365,16 @@ describe('after a restore', () => {
       assert.deepEqual(await sql.get('SELECT state, bundle FROM upload_items WHERE id = ?', one ?? ''), {
         ...{ state: 'failed', bundle: null },
       });
+    });
+
+    it('nothing is taken in by a process that lost its turn', async (t) => {
+      const { sql, make, found } = await restored(t, open);
+      await sql.run('UPDATE upload_restores SET height = ?', height);
+      const seen = watchedSql(sql, async (method) => {
+        if (method === 'transaction') await sql.run("UPDATE upload_leases SET holder = 'another'");
+      });
+      await assert.rejects(make([testArweaveKey.address], seen).turn(), LostLease);
+      assert.equal(await found(), undefined);
     });
 
     it('nothing is taken in by a service that stops', async (t) => {
