@@ -1,6 +1,7 @@
 /** What a customer might try to get for nothing, or to keep from others. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { eventually } from '../../test/support/eventually.ts';
 import { NamesBench, ownerSigned, payerHeaders, text } from '../../test/support/names-bench.ts';
 import { arnsBuilder } from '../formats/solana/instructions-arns.ts';
 import type { Instruction } from '../formats/solana/message.ts';
@@ -188,6 +189,29 @@ test('a list that was made for an owner who then does not sign is paid for', asy
   await bench.names.reconcile();
   assert.equal(await statusOf(again.body), 'expired');
   assert.equal(held - (await bench.balance(payer)), kept);
+  assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+});
+
+test('a list that two purchases wait for is paid for by the one that it was made for', async () => {
+  const antState = { description: 'd'.repeat(69) };
+  const fresh = wallet('owner of two names without a list');
+  const payers = [wallet('first payer of a list'), wallet('second payer of a list')] as const;
+  for (const one of payers) await bench.give(one, 100n * credit);
+  const [first, second] = payers;
+  const ask = (by: typeof first, letter: string) => buy(letter.repeat(51), fresh, by, { antState });
+  let other: ReturnType<typeof ask> | undefined;
+  bench.faults.before = async (method) => {
+    if (method !== 'send' || other !== undefined) return;
+    // The list is about to be made: the other purchase finds none, either, and is paid for.
+    other = ask(second, 'u');
+    await eventually('the other is paid for', async () => (await bench.balance(second)) < 100n * credit);
+  };
+  const answers = [await ask(first, 'v'), await other];
+  for (const answer of answers) assert.equal(answer?.status, 200, JSON.stringify(answer?.body));
+  bench.ledger.skip(151);
+  await bench.names.reconcile();
+  assert.ok((await bench.balance(first)) < 100n * credit);
+  assert.equal(await bench.balance(second), 100n * credit);
   assert.deepEqual((await bench.credits.selfCheck()).problems, []);
 });
 

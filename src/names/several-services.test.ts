@@ -142,7 +142,7 @@ forEachEngine((_engine, open) => {
       one.faults.before = (method) => (method === 'send' ? chainDown() : undefined);
       const lease = { name: 'no-list', ownerAddress: owner.address, type: 'lease', years: 1 };
       const answer = await one.create('buy-name', lease, payer);
-      assert.equal(answer.status, 503);
+      assert.deepEqual([answer.status, answer.body], [503, 'The name chain is unavailable']);
       assert.equal(await one.balance(payer), held);
       one.faults.before = () => {};
       await one.buy('no-list', owner, payer);

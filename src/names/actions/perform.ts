@@ -196,7 +196,7 @@ export async function spawnWork(context: ActionContext, request: BuyRequest): Pr
   const plan = spawnPlan(build, spawn, { owner: { ...owner, prepare: [] }, service });
   const size = context.planner.measure(plan);
   if (size > maxTransactionBytes) throw openingTooLarge(size);
-  return { plan, firstForOwner: owner.prepare.length > 0 };
+  return { plan, firstForOwner: true };
 }
 
 /** The same with a place of the service's own list kept for it, and with the owner's list made where it does not fit in. */
@@ -227,7 +227,7 @@ async function spawnForOwner(
   const together = spawnPlan(build, spawn, { owner, service });
   if (planner.fits(together)) return { plan: together, antId };
   const ready = await openRoom(context, request.owner);
-  if (ready.made && firstWinc > 0n) {
+  if (ready.made) {
     const kept = { at: context.now(), keptWinc: firstWinc };
     await advance(sql, action.nonce, ['reserved'], 'reserved', kept);
   }

@@ -47,10 +47,11 @@ export function signAction(context: ActionContext, nonce: string, brought: Broug
     if (action.status === 'failed' || action.status === 'expired') {
       throw badRequest(`Action ${nonce} expired and was refunded; create a new one.`);
     }
-    if (action.owned === undefined) throw chainUnreadable();
+    const { owned } = action;
+    if (owned === undefined) throw chainUnreadable();
     // Once the owner's transaction is on its way, asking again only waits for it.
     if (action.status !== 'awaiting') {
-      const settled = await completeOwned(context, action, 'again');
+      const settled = await completeOwned(context, action, owned, 'again');
       return settled === 'void' ? renewed(context, action) : settled;
     }
     if (context.now() > action.expiresAt) {
@@ -59,14 +60,15 @@ export function signAction(context: ActionContext, nonce: string, brought: Broug
         `Action ${nonce} expired at ${since} — its blockhash is no longer valid. Create a new action; the credits for this one are refunded automatically.`,
       );
     }
-    if (action.ownerFirst && brought.transaction === undefined) return handOut(context, action, brought);
-    const owned = withSignature(action, action.owned, brought.transaction);
-    if (action.ownerFirst && (await isDead(context, owned))) {
+    if (action.ownerFirst && brought.transaction === undefined)
+      return handOut(context, action, owned, brought.serviceFirst);
+    const signed = withSignature(action, owned, brought.transaction);
+    if (action.ownerFirst && (await isDead(context, signed))) {
       return renewed(context, action);
     }
     const send = async () => {
-      await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned });
-      return completeOwned(context, { ...action, status: 'signed', owned }, 'first');
+      await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned: signed });
+      return completeOwned(context, { ...action, status: 'signed' }, signed, 'first');
     };
     const { request } = action;
     const settled =
@@ -87,9 +89,13 @@ async function renewed(context: ActionContext, action: Action): Promise<Signed> 
 }
 
 /** Only once no block can hold it any more is another made in its place. */
-async function handOut(context: ActionContext, action: Action, { serviceFirst }: Brought): Promise<Signed> {
-  const isOver = action.owned === undefined || (await isDead(context, action.owned));
-  const live = isOver ? await renew(context, action) : action;
+async function handOut(
+  context: ActionContext,
+  action: Action,
+  owned: SignedTransaction,
+  serviceFirst: boolean,
+): Promise<Signed> {
+  const live = (await isDead(context, owned)) ? await renew(context, action) : action;
   if (!serviceFirst) return { action: live, alreadyCompleted: false };
   const given = { at: context.now(), ownerFirst: false };
   await advance(context.sql, action.nonce, ['awaiting'], 'awaiting', given);
@@ -121,9 +127,10 @@ async function requireFree(context: ActionContext, action: Action, name: string)
 async function completeOwned(
   context: ActionContext,
   action: Action,
+  owned: SignedTransaction,
   time: 'first' | 'again',
 ): Promise<Signed | 'void'> {
-  const after = await deliverOwned(context, action, time).catch(chainFailureAs(chainUnreadable));
+  const after = await deliverOwned(context, action, owned, time).catch(chainFailureAs(chainUnreadable));
   if (after === 'void') return after;
   if (after.status === 'completed') return { action: after, alreadyCompleted: false };
   throw badRequest(after.failedReason ?? 'The action failed and was refunded');
@@ -175,11 +182,10 @@ function parse(wire: Buffer): ReturnType<typeof parseTransaction> | undefined {
 async function deliverOwned(
   context: ActionContext,
   action: Action,
+  owned: SignedTransaction,
   time: 'first' | 'again',
 ): Promise<Action | 'void'> {
   if (action.status === 'spawned') return registerName(context, action);
-  const { owned } = action;
-  if (owned === undefined) return action;
   const { programs } = context.registry;
   const delivery = await deliver(context.chain, owned, context.settings);
   const mayRenew = action.ownerFirst && context.now() <= action.expiresAt;

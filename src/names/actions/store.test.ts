@@ -1,6 +1,6 @@
 /** Actions as rows: each step moves the one that is meant, from where it stands, and nothing else. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { namesLedgerMigrations } from '../../../test/support/names-bench.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
@@ -13,6 +13,7 @@ import {
   insertAction,
   keptWincOf,
   openActions,
+  toTransaction,
 } from './store.ts';
 
 const nonceOf = (n: number) => `aaaaaaaa-0000-4000-8000-00000000000${n}`;
@@ -40,6 +41,14 @@ async function add(
 
 const statuses = ['reserved', 'sending', 'awaiting', 'signed', 'spawned', 'completed', 'expired', 'failed'];
 
+test('a transaction is there with its bytes, its signature and its last block, or not at all', () => {
+  const wire = Buffer.from('wire');
+  assert.deepEqual(toTransaction(wire, 's', 9), { wire, signature: 's', lastValidBlockHeight: 9 });
+  assert.equal(toTransaction(null, 's', 9), undefined);
+  assert.equal(toTransaction(wire, null, 9), undefined);
+  assert.equal(toTransaction(wire, 's', null), undefined);
+});
+
 forEachEngine((_engine, open) => {
   describe('a name action', () => {
     it('is found by its nonce in either case, and by its payer and the nonce of that payer', async () => {
@@ -62,6 +71,13 @@ forEachEngine((_engine, open) => {
       // Stored as it came, before both were one.
       await sql.run('UPDATE arns_action SET nonce = ? WHERE nonce = ?', nonceOf(2).toUpperCase(), nonceOf(2));
       assert.equal((await findAction(sql, nonceOf(2).toUpperCase()))?.payer, 'other');
+      await add(sql, 2, { payer: 'third' });
+      assert.equal(
+        (await findAction(sql, nonceOf(2).toUpperCase()))?.payer,
+        'other',
+        'each as it is written',
+      );
+      assert.equal((await findAction(sql, nonceOf(2)))?.payer, 'third');
     });
 
     it('moves on from where it stands, with what is given, and leaves the rest', async () => {
@@ -119,7 +135,24 @@ forEachEngine((_engine, open) => {
       );
       const all = await listOpenActions(sql, { before: undefined, limit: 5 }, 1_000);
       assert.match(all.items[2]?.why ?? '', /^It waits for its owner/);
+      assert.match(all.items[1]?.why ?? '', /^The signed transaction null of its owner is on its way/);
+      assert.match(
+        all.items[0]?.why ?? '',
+        /^The token null exists, and the name is being registered, until 1970-/,
+      );
       assert.equal(all.next, null);
+    });
+
+    it('is listed before those of the same moment with lower nonces, over pages', async () => {
+      const sql = await open(namesLedgerMigrations);
+      for (const n of [1, 2, 3]) await add(sql, n, { at: 5 });
+      const seen: number[] = [];
+      for (const id of [undefined, nonceOf(3), nonceOf(2)]) {
+        const before = id === undefined ? undefined : { at: 5, id };
+        const { items } = await listOpenActions(sql, { before, limit: 1 }, 1_000);
+        seen.push(...items.map((item) => Number(item.id.at(-1))));
+      }
+      assert.deepEqual(seen, [3, 2, 1]);
     });
 
     it('is listed among card purchases, the newest first, each with what it waits for', async () => {

@@ -88,6 +88,32 @@ describe('the bytes of a bundle', () => {
       assert.deepEqual(await failedOf(reader, plan, size), [], 'the same bytes again make good');
     });
 
+    it('of more items than are fetched at once are those of all, each once', async (t) => {
+      const { sql, blobs, plan, items, size } = await planned(t, open, Array(66).fill(1));
+      const reader = new BundleReader({ sql, blobs, hashes });
+      assert.ok('tree' in (await reader.prove(plan, size, signal)));
+      const bytes = await readAll(reader.bytes(plan));
+      assert.ok(bytes.subarray(32 + 64 * 66).equals(Buffer.concat(items.map((item) => item.bytes))));
+    });
+
+    it('are not read any further once the work is called off', async (t) => {
+      const { sql, blobs, plan, size } = await planned(t, open, [100]);
+      const reader = new BundleReader({ sql, blobs, hashes });
+      const off = AbortSignal.abort(new Error('called off'));
+      await assert.rejects(reader.prove(plan, size, off), /called off/);
+      await assert.rejects(reader.tree(plan, off), /called off/);
+    });
+
+    it('are not those of before once it was read again and an item of it is not there', async (t) => {
+      const { sql, blobs, plan, items, size } = await planned(t, open, [100, 100]);
+      const reader = new BundleReader({ sql, blobs, hashes });
+      assert.deepEqual(await failedOf(reader, plan, size), []);
+      await sql.run('DELETE FROM upload_heads WHERE id = ?', items[1]?.id ?? '');
+      assert.equal((await failedOf(reader, plan, size)).length, 1);
+      await assert.rejects(readAll(reader.bytes(plan)), LostItem);
+      await assert.rejects(reader.tree(plan, signal), LostItem);
+    });
+
     it('of another item than its row says are none', async (t) => {
       const { sql, blobs, plan, items, size } = await planned(t, open, [100, 100]);
       const [one, other] = items;
@@ -98,6 +124,54 @@ describe('the bytes of a bundle', () => {
         failed.map(([id]) => id),
         [one?.id],
       );
+    });
+
+    it('that are streamed are compared with the signature too, whole blobs of others are none', async (t) => {
+      const { sql, blobs, plan, items, size } = await planned(t, open, [300_000, 300_000]);
+      const [one, other] = items;
+      assert.ok(one && other);
+      const reader = new BundleReader({ sql, blobs, hashes });
+      await sql.run(
+        `UPDATE upload_items SET segments = (SELECT o.segments FROM upload_items o WHERE o.id = ?) WHERE id = ?`,
+        other.id,
+        one.id,
+      );
+      const [failed, ...more] = await failedOf(reader, plan, size);
+      assert.deepEqual([failed?.[0], more], [one.id, []]);
+      assert.match(failed?.[1] ?? '', /not what was uploaded: signature/);
+      // All of another item is signed, and not what the row says.
+      await sql.run(
+        `UPDATE upload_heads SET bytes = (SELECT o.bytes FROM upload_heads o WHERE o.id = ?) WHERE id = ?`,
+        other.id,
+        one.id,
+      );
+      assert.deepEqual(
+        (await failedOf(reader, plan, size)).map(([id]) => id),
+        [one.id],
+      );
+    });
+
+    it('of eight items may be lost alone, of nine it is the store', async (t) => {
+      const { sql, blobs, plan, items, size } = await planned(t, open, Array(10).fill(20_000));
+      const failing = new Set(items.slice(0, 8).map(({ digest }) => digest));
+      const flaky: BlobStore = Object.create(blobs, {
+        load: {
+          value: async (digest: string, target: Buffer) => {
+            if (failing.has(digest)) throw new BlobStoreUnavailable('no answer');
+            await blobs.load(digest, target);
+          },
+        },
+      });
+      const reader = new BundleReader({ sql, blobs: flaky, hashes });
+      assert.equal((await failedOf(reader, plan, size)).length, 8);
+      failing.add(items[8]?.digest);
+      await assert.rejects(reader.prove(plan, size, signal), /9 items cannot be read/);
+      failing.clear();
+      // Eight of eight that are not there are lost, where the store answers.
+      for (const { digest = '' } of items.slice(0, 8)) await blobs.delete(digest);
+      for (const { id } of items.slice(8))
+        await sql.run('UPDATE upload_items SET bundle = NULL, position = NULL WHERE id = ?', id);
+      assert.equal((await failedOf(reader, plan, size)).length, 8);
     });
 
     it('are not lost because the store is away', async (t) => {

@@ -222,6 +222,17 @@ forEachEngine((_engine, open) => {
       await assert.rejects(failItem(sql, credits, 'nothing', 'x', 5));
     });
 
+    it('leaves what is permanent as it is', async () => {
+      const { sql, credits } = await start();
+      await sql.run("UPDATE upload_items SET state = 'permanent' WHERE id = 'b' OR id = 'd'");
+      await dropBundle(sql, credits, 'one', 5);
+      await addItem(sql, { id: 'f', state: 'planned', bundle: 'two', position: 1 });
+      await dropLostItem(sql, credits, 'two', 'f', 5);
+      assert.deepEqual(await items(sql), [
+        ...['a new -', 'b permanent one', 'c new -', 'd permanent two', 'e new -', 'f failed -'],
+      ]);
+    });
+
     it('of a local copy comes after its time, not while its bundle is damaged', async () => {
       const sql = await open(testMigrations);
       await addBundle(sql, 'sound', 'permanent');
@@ -271,13 +282,28 @@ forEachEngine((_engine, open) => {
         [await column(sql, 'position', 'c'), await column(sql, 'bundle_offset', 'c')],
         [0, 32 + 64],
       );
+      assert.deepEqual(
+        [await column(sql, 'position', 'a'), await column(sql, 'bundle_offset', 'd')],
+        [null, null],
+        'others stay where they are',
+      );
       const { item_count, size } = (await findBundle(sql, 'one')) ?? {};
       assert.deepEqual([item_count, size], [1, 32 + 64 + 30]);
       assert.equal((await findBundle(sql, 'two'))?.size, 9);
       await assert.rejects(leaveOut(sql, credits, 'one', ['d'], pause, 100), /is not in bundle/);
+      await addItem(sql, { id: 'e', state: 'permanent', bundle: 'two', position: 1 });
+      await assert.rejects(leaveOut(sql, credits, 'two', ['e'], pause, 100), /is not in bundle/);
       assert.deepEqual(await leaveOut(sql, credits, 'one', ['c'], pause, 100), { lost: [], items: 0 });
       assert.equal((await findBundle(sql, 'one'))?.state, 'dropped');
       assert.equal((await findBundle(sql, 'two'))?.state, 'planned');
+    });
+
+    it('cost nothing of a bundle that is signed by now', async () => {
+      const { sql, credits } = await start();
+      await sql.run("UPDATE upload_bundles SET state = 'prepared' WHERE plan = 'one'");
+      await assert.rejects(leaveOut(sql, credits, 'one', ['a'], pause, 100));
+      assert.deepEqual((await items(sql)).slice(0, 1), ['a planned one']);
+      assert.equal((await findBundle(sql, 'one'))?.size, 9);
     });
 
     it('are counted one by one, forgotten for what was read before them, and at the end', async () => {
@@ -289,6 +315,8 @@ forEachEngine((_engine, open) => {
       assert.equal(await countMiss(sql, 'one', 'a'), true);
       assert.deepEqual(await misses(sql), [8, 0, 3, 3]);
       assert.equal(await countMiss(sql, 'two', 'a'), false, 'it is not in that one');
+      assert.equal(await countMiss(sql, 'two', 'c'), false);
+      assert.deepEqual(await misses(sql), [8, 0, 3, 3]);
       assert.equal(await forgetMisses(sql, 'one'), 2);
       assert.deepEqual(await misses(sql), [0, 0, 0, 3]);
     });
@@ -307,6 +335,7 @@ forEachEngine((_engine, open) => {
       [undefined, undefined, 'tx posted', 'tx seeded', 'tx permanent', undefined, undefined, undefined],
     );
     assert.equal(await nextToLookAt(sql), undefined);
+    assert.equal(await findBundle(sql, 'none'), undefined);
     await addBundle(sql, 'later', 'permanent', { lookAt: 9 });
     await addBundle(sql, 'sooner', 'permanent', { lookAt: 5 });
     assert.equal((await nextToLookAt(sql))?.plan, 'sooner');

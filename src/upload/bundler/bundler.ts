@@ -103,10 +103,11 @@ export class Bundler {
   /** Does everything that is due now, and ends when it is done. */
   async turn(): Promise<void> {
     await this.#round();
-    while (this.#working.size > 0 && this.#failures.length === 0) {
-      await Promise.race(this.#working.keys());
+    do {
+      await Promise.all(this.#working.keys());
       await this.#handOut();
-    }
+      // Whoever ended meanwhile may have left room: nothing is due only where there was more room than bundles.
+    } while ((this.#working.size > 0 || this.#mayWait) && this.#failures.length === 0 && !this.#isStopping);
     const [failure] = this.#failures.splice(0);
     if (failure !== undefined) throw failure;
   }

@@ -3,8 +3,10 @@ import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { DataRootBuilder } from '../../formats/arweave/data-root.ts';
-import { ArweaveNodes, NodeUnavailable } from '../../outside/arweave/nodes.ts';
+import { ArweaveNodes, type NodeChunk, NodeUnavailable } from '../../outside/arweave/nodes.ts';
+import { absent, found, type LookUp } from '../../outside/look-up.ts';
 import type { BundleRow } from './bundle-rows.ts';
+import { type ChunkRange, chunksOf, dataOf, provenChunk, someOf } from './chain-chunks.ts';
 import { judgeBundle } from './confirm.ts';
 
 const data = seededRandom(5).bytes(1_000);
@@ -102,4 +104,53 @@ test('a bundle is permanent only by chunks that fit its data root', async (t) =>
   const missing: Answers = { ...mined, '/chunk/4001': [404, 'Not Found'], ...at(2_000) };
   assert.deepEqual(await judgeBundle(await chain(t, missing), bundle, 10), { kind: 'unreadable' });
   assert.equal((await judgeBundle(await chain(t, missing, lying, mined), bundle, 10)).kind, 'permanent');
+});
+
+test('a bundle without a transaction has no data on the chain', () => {
+  assert.deepEqual(dataOf(bundle), { txId: id, size: data.length, root: tree.root });
+  for (const lack of [{ tx_id: null }, { tx: null }])
+    assert.throws(() => dataOf({ ...bundle, ...lack }), /bundle plan has no transaction/);
+});
+
+test('of many chunks the first, the last and others in their order are read; of few all', () => {
+  const chunks = chunksOf(30 * 262_144);
+  assert.equal(chunks.length, 30);
+  assert.deepEqual([chunks[1]?.start, chunks[1]?.end], [262_144, 2 * 262_144]);
+  const some = someOf(chunks, 16);
+  assert.equal(some.length, 16);
+  assert.deepEqual([some[0], some.at(-1)], [chunks[0], chunks.at(-1)]);
+  assert.deepEqual(
+    some,
+    chunks.filter((chunk) => some.includes(chunk)),
+  );
+  assert.deepEqual(someOf(chunks, 30), chunks);
+  assert.deepEqual(someOf(chunks, 0), [chunks[0], chunks.at(-1)]);
+  const seen = new Set(Array.from({ length: 200 }, () => someOf(chunks, 3)[1]?.start));
+  assert.ok(seen.size > 10, 'by chance');
+});
+
+test('a node that has something else in the place of a chunk is noticed', async () => {
+  const asked: bigint[] = [];
+  class OneChunk extends ArweaveNodes {
+    bytes = data;
+    override async chunk(offset: bigint, isRight: (chunk: NodeChunk) => boolean): Promise<LookUp<NodeChunk>> {
+      asked.push(offset);
+      const one = { chunk: this.bytes, dataPath: tree.proof(0).dataPath, txPath: Buffer.alloc(0) };
+      return isRight(one) ? found(one, 1) : absent(1);
+    }
+  }
+  const nodes = new OneChunk([]);
+  let wrong = 0;
+  const read = (range: ChunkRange, root = tree.root) =>
+    provenChunk(nodes, { txId: id, size: data.length, root }, 4_000n, range, () => {
+      wrong += 1;
+    });
+  const whole = { start: 0, end: data.length };
+  assert.equal((await read(whole)).state, 'found');
+  assert.deepEqual([asked, wrong], [[4_001n], 0]);
+  assert.equal((await read({ start: 0, end: data.length - 1 })).state, 'absent');
+  assert.equal((await read(whole, Buffer.alloc(32))).state, 'absent');
+  nodes.bytes = Buffer.alloc(data.length);
+  assert.equal((await read(whole)).state, 'absent');
+  assert.equal(wrong, 3);
 });

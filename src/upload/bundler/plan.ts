@@ -33,12 +33,11 @@ export function planBundle(sql: Transactions, limits: PlanLimits, now: number): 
     await tx.run(
       `WITH waiting AS (${waiting}),
        taken AS (SELECT id, size, place, total, COUNT(*) OVER () AS items FROM waiting
-                 WHERE place <= ? AND (place = 1 OR total <= ?))
+                 WHERE place = 1 OR total <= ?)
        UPDATE upload_items SET state = 'planned', bundle = ?, position = taken.place - 1,
          bundle_offset = ${bundleCountBytes} + ${bundleEntryBytes} * taken.items + taken.total - taken.size
        FROM taken WHERE upload_items.id = taken.id AND upload_items.state = 'new'`,
       ...dueBounds(now, maxBackoffMs),
-      limits.maxItems,
       limits.maxItems,
       limits.targetBytes,
       plan,

@@ -60,6 +60,19 @@ test('no more bytes are held than there is room for, and one that is larger goes
   await reading;
 });
 
+test('room that was left is used again, to the end', async () => {
+  const { ends, load } = loads();
+  const reading = (async () => {
+    for await (const _ of readAhead(numbers(9), () => 40, load, { most: 9, bytes: 100 }));
+  })();
+  for (let number = 0; number < 9; number += 1) {
+    await turn();
+    assert.equal(ends.size, Math.min(number + 2, 9), 'two at once');
+    ends.get(number)?.();
+  }
+  await reading;
+});
+
 test('who leaves early leaves nothing behind', async () => {
   const tell: { left?: boolean } = {};
   let loaded = 0;

@@ -25,7 +25,7 @@ import { PayloadHashes } from '../hashing/payload-hash.ts';
 import { createUploadMetrics } from '../metrics.ts';
 import { testMigrations } from '../testing.ts';
 import { BundleLeases } from './bundle-leases.ts';
-import { BundleReader } from './bundle-reader.ts';
+import { BundleReader, LostItem } from './bundle-reader.ts';
 import { findBundle } from './bundle-rows.ts';
 import { planBundle } from './plan.ts';
 import { prepareBundle } from './prepare.ts';
@@ -166,7 +166,8 @@ async function planned(t: TestContext, open: OpenForTest, { items: count = 1, is
 describe('a bundle', () => {
   forEachEngine((_engine, open) => {
     it('comes to the chain step by step, and is asked for the less often the longer it takes', async (t) => {
-      const { nodes, time, go, items, itemStates, metrics, isFree, plan } = await planned(t, open);
+      const { nodes, time, go, items, itemStates, metrics, isFree, plan, deps, sql, stopping } =
+        await planned(t, open);
       const from = time.now;
       const waiting = await go();
       assert.deepEqual(nodes.posted, [waiting.tx_id]);
@@ -206,6 +207,12 @@ describe('a bundle', () => {
       assert.match(text, /^upload_bundles_total\{end="permanent"\} 1$/m);
       assert.match(text, new RegExp(`^upload_permanence_seconds_sum ${(time.now - 1e6) / 1000}$`, 'm'));
       assert.match(text, /^upload_wallet_winston 1000$/m);
+      await sql.run('DELETE FROM upload_heads');
+      await assert.rejects(
+        deps.reader.tree(plan, stopping.signal),
+        LostItem,
+        'nothing of it is kept in memory',
+      );
     });
 
     it('is not looked at again where bundles are not watched', async (t) => {
@@ -248,7 +255,7 @@ describe('a bundle', () => {
     });
 
     it('is let alone by a process that stops, and by one that lost it', async (t) => {
-      const { nodes, go, row, stopping, leases, time, deps, sql, set } = await planned(t, open);
+      const { nodes, go, row, stopping, leases, time, deps, sql, set, lines } = await planned(t, open);
       const seen = async () => {
         const { state, attempts, due_at, last_error, tx_id } = await row();
         return { state, attempts, due_at, last_error, tx_id };
@@ -259,6 +266,7 @@ describe('a bundle', () => {
       await set("holder = 'another'");
       await assert.rejects(advanceBundle(deps, lost, stopping.signal), LostLease);
       assert.deepEqual(await seen(), before);
+      assert.deepEqual(lines, [], 'it is no trouble of the bundle');
       await lost.end();
       await sql.run('UPDATE upload_bundles SET holder = NULL, held_until = NULL');
       nodes.onPrice = () => {
@@ -430,6 +438,34 @@ describe('a bundle', () => {
       const text = await metrics();
       assert.match(text, /^upload_items_unread_total 2$/m);
       assert.match(text, /^upload_items_lost_total 1$/m);
+    });
+
+    it('that lost an item while it was seeded is kept in memory no more', async (t) => {
+      const { begin, go, sql, nodes, deps, plan, stopping } = await planned(t, open);
+      await begin('posted');
+      nodes.chunkRefusal = new Error('cut off');
+      await go();
+      await sql.run('DELETE FROM upload_heads');
+      await sql.run('UPDATE upload_items SET misses = 7');
+      assert.equal((await go()).state, 'dropped');
+      await assert.rejects(deps.reader.tree(plan, stopping.signal), /at least one item/);
+    });
+
+    it('that has a transaction is not signed again, and one that ended is left alone', async (t) => {
+      const { begin, row, sql, nodes, deps, plan, stopping, leases, time } = await planned(t, open);
+      await begin('posted');
+      const { tx_id } = await row();
+      const tree = await deps.reader.tree(plan, stopping.signal);
+      await sql.run("UPDATE upload_bundles SET tx_id = 'paid for'");
+      await assert.rejects(prepareBundle(deps, sql, await row(), tree));
+      assert.deepEqual([(await row()).state, (await row()).tx_id], ['posted', 'paid for']);
+      assert.notEqual(tx_id, null);
+      const [lease] = await leases.take(1, time.now);
+      assert.ok(lease !== undefined);
+      for (const state of ['permanent', 'dropped'] as const)
+        await advanceBundle(deps, { ...lease, bundle: { ...lease.bundle, state } }, stopping.signal);
+      assert.deepEqual([nodes.asked, nodes.given.length, (await row()).state], [0, 0, 'posted']);
+      await lease.end();
     });
 
     it('that was signed for something else is not seeded', async (t) => {

@@ -150,3 +150,16 @@ export async function storeItems(
   }
   return stored;
 }
+
+/** The same database, with something that happens before each statement. */
+export const watchedSql = (sql: Sql, before: (method: PropertyKey) => Promise<void>): Sql =>
+  new Proxy(sql, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return async (...values: unknown[]) => {
+        await before(name);
+        return value.apply(target, values);
+      };
+    },
+  });

@@ -4,8 +4,10 @@ import { bundleTags } from '../../formats/ans104/bundle-header.ts';
 import { newTransaction } from '../../formats/arweave/transaction.ts';
 import { transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { signTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
+import { encodeBase64url } from '../../formats/base64url.ts';
 import { rememberingLog } from '../../kernel/testing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
+import { arweaveAddress } from '../../wallets/arweave/rsa.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
 import { testMigrations } from '../testing.ts';
 import { createWalletOfBefore } from './wallet-of-before.ts';
@@ -43,6 +45,25 @@ describe('the wallet that pays', () => {
         lines.map(({ wallet, before }) => [wallet, before]),
         [[other, testArweaveKey.address]],
       );
+      // The newest that has a transaction; of two of one moment always the same.
+      for (const [plan, createdAt, owner] of [
+        ['b', 0, 'second'],
+        ['c', 1, 'third'],
+        ['d', 2, undefined],
+      ] as const) {
+        const json =
+          owner === undefined ? null : JSON.stringify({ owner: encodeBase64url(Buffer.from(owner)) });
+        await sql.run(
+          `INSERT INTO upload_bundles (plan, state, item_count, size, tx, seedings, attempts, due_at, created_at, changed_at)
+           VALUES (?, 'posted', 1, 1, ?, 0, 0, 0, ?, 0)`,
+          plan,
+          json,
+          createdAt,
+        );
+        const [last = ''] = (await problems(testArweaveKey.address)) ?? [];
+        const expected = arweaveAddress(Buffer.from(owner ?? 'third'));
+        assert.ok(last.includes(`${expected} paid for the last bundle`), plan);
+      }
     });
   });
 });
