@@ -161,4 +161,29 @@ export const survivors: readonly Survivor[] = [
     becomes: 'error.status > 500',
     reason: 'no error of names has the status 500',
   },
+  { file: 'src/payments/card/ledger-id.ts', was: 'known !== undefined', becomes: 'false', reason: slower },
+  {
+    file: 'src/payments/card/worker.ts',
+    was: 'quote === undefined || ticket === undefined',
+    becomes: '&&',
+    reason: 'both are missing where there is no such quote',
+  },
+  { file: 'src/payments/chain/solana.ts', was: 'text.length > 88', becomes: 'false', reason: slower },
+  {
+    file: 'src/payments/returns/rows.ts',
+    was: 'await lockQuote(tx, row.quoteId);',
+    reason: atOnce,
+  },
+  {
+    file: 'src/payments/x402/quote-memory.ts',
+    was: 'asked.until > now',
+    becomes: 'asked.until >= now',
+    reason: 'only memory: what has lapsed is passed over where it is read',
+  },
+  {
+    file: 'src/payments/x402/read-payment.ts',
+    was: 'payer === undefined',
+    becomes: 'false',
+    reason: forTypes,
+  },
 ];

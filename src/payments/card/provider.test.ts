@@ -262,10 +262,11 @@ test('a webhook is believed as to which payment it speaks of, where the provider
   const { provider } = await startScripted(t);
   const seconds = Math.floor(Date.now() / 1000);
   const read = (object: object, { by = secret, at = seconds } = {}) => {
-    const body = Buffer.from(
-      JSON.stringify({ id: 'evt', object: 'event', type: 'x', created: 3, data: { object } }),
+    const body = JSON.stringify({ id: 'evt', object: 'event', type: 'x', created: 3, data: { object } });
+    const { quoteId, intentId, sessionId } = provider.readWebhook(
+      Buffer.from(body),
+      signatureHeader(body, by, at),
     );
-    const { quoteId, intentId, sessionId } = provider.readWebhook(body, signatureHeader(body, by, at));
     return [quoteId, intentId, sessionId];
   };
   const metadata = { quoteId: 'quote' };

@@ -7,6 +7,8 @@ import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
 import { formsOfSolanaKey } from '../../wallets/address-forms.ts';
 import { ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import { testEd25519Key } from '../../wallets/testing/keys.ts';
+import { insertQuote, type QuoteRow } from '../card/quotes.ts';
+import { aQuote } from '../card/testing.ts';
 import { NotSettled } from './by-hand.ts';
 import { checkReturns } from './check.ts';
 import { ReturnRefused } from './returns.ts';
@@ -164,6 +166,52 @@ forEachEngine((_engine, open) => {
       assert.deepEqual([made.address, made.winc, made.amount], [wallet.address, 70n, 70n]);
       assert.deepEqual(await bench.unspent(others[0] ?? ''), { 'test:two': 50n, 'test:one': 0n });
       await bench.assertSound();
+    });
+
+    it('is what a card paid for itself: nothing of a gift, of another purchase, or of what went back', async () => {
+      const bench = await openBench(open);
+      const pay = async (
+        id: string,
+        reason: 'payment' | 'gifted_payment_redemption' = 'payment',
+        more: Partial<QuoteRow> = {},
+      ) => {
+        await bench.sql.transaction(async (tx) => {
+          const row: QuoteRow = {
+            ...aQuote,
+            ...{ id, intentId: `pi_${id}`, purpose: 'top-up', state: 'paid', paidAmount: 500 },
+            ...{ receiptId: `receipt ${id}`, ...more },
+          };
+          await insertQuote(tx, { row, adjustments: '[]', referer: null, dueAt: 0 });
+          await bench.credits.within(tx).credit({
+            ...{ address: 'anna', addressType: 'arweave', amount: winc(1_000n), reason },
+            id: `receipt ${id}`,
+            payment: {
+              ...{ type: 'fiat', paymentAmount: '500', currencyType: 'usd', paymentProvider: 'stripe' },
+              ...{ receiptId: `receipt ${id}`, giftMessage: null },
+            },
+          });
+        });
+      };
+      await pay('own');
+      await pay('gift', 'gifted_payment_redemption');
+      await pay('name', 'payment', { purpose: 'arns' });
+      await pay('partly', 'payment', { takenBack: winc(400n) });
+      await pay('disputed', 'payment', { state: 'charged_back' });
+      await pay('undelivered', 'payment', { undelivered: true });
+      const found = await bench.returns.returnable('anna');
+      assert.deepEqual(
+        found
+          .map(({ payment, unspent, amount, refusal = '' }) =>
+            `${payment} ${unspent} ${amount} ${refusal}`.trim(),
+          )
+          .sort(),
+        [
+          'receipt disputed 1000 500 its payment is disputed or has gone back',
+          'receipt own 1000 500',
+          'receipt partly 600 300',
+          'receipt undelivered 1000 500 its payment is disputed or has gone back',
+        ],
+      );
     });
 
     it('is nothing of a wallet that owes', async () => {
