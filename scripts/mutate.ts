@@ -8,7 +8,7 @@
  *   --again         tries also what was tried before
  *   --state FOLDER  where results are kept between runs (default: a folder of the system's temporary one)
  *   --jobs N        processes at a time (default 1)
- *   --postgres      with the tests on PostgreSQL, which is started, instead of SQLite
+ *   --postgres      what the tests do not notice on SQLite, with those on PostgreSQL, which is started
  *   --simulate      what no test notices is put into the simulated world, too (`mutants/simulation.ts`)
  *
  * A mutant is one small change: `mutants/make.ts` says which kinds there are. The nearest tests that reach it are run up
@@ -157,16 +157,12 @@ class Room {
           process: this.#processOptions(),
         })
       : undefined;
-    this.#resultFile = join(
-      options.state,
-      `${room.replaceAll('/', '-')}${options.postgres ? '-postgres' : ''}.jsonl`,
-    );
-    if (existsSync(this.#resultFile)) {
-      for (const line of readFileSync(this.#resultFile, 'utf8').split('\n').filter(Boolean)) {
-        const result: Result = JSON.parse(line);
-        this.results.set(result.id, result);
-      }
-    }
+    const resultsOf = (engine: string) => join(options.state, `${room.replaceAll('/', '-')}${engine}.jsonl`);
+    this.#resultFile = resultsOf(options.postgres ? '-postgres' : '');
+    for (const result of readResults(this.#resultFile)) this.results.set(result.id, result);
+    if (!options.postgres) return;
+    for (const result of readResults(resultsOf('')))
+      if (result.verdict !== 'survived') this.results.set(result.id, result);
   }
 
   chosen(): Tried[] {
@@ -365,6 +361,12 @@ class Room {
     }
     return chosen;
   }
+}
+
+function readResults(file: string): Result[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line): Result => JSON.parse(line));
 }
 
 interface TestsOfFile extends ChosenTests {

@@ -22,6 +22,7 @@ const held =
   'the row was read under the same lock a moment before; a second look for a caller that breaks that rule';
 const forTypes = 'cannot be: it is there for the types alone';
 const onlyWords = 'only words for people differ';
+const onlySooner = 'only how soon the standbys are asked; what is awaited comes by itself';
 const atOnce = 'needs two transactions at the same moment, which SQLite does not have';
 
 export const survivors: readonly Survivor[] = [
@@ -185,5 +186,68 @@ export const survivors: readonly Survivor[] = [
     was: 'payer === undefined',
     becomes: 'false',
     reason: forTypes,
+  },
+  { file: 'src/storage/sql/many-rows.ts', was: 'text === undefined', becomes: 'true', reason: slower },
+  {
+    file: 'src/storage/sql/postgres/connection.ts',
+    was: 'warnOfTimeout(row.role, options);',
+    reason: onlyWords,
+  },
+  {
+    file: 'src/storage/sql/postgres/migrate.ts',
+    was: "holder.since === null ? ''",
+    reason: onlyWords,
+  },
+  {
+    file: 'src/storage/sql/postgres/primary.ts',
+    was: 'answers = true;',
+    reason: 'only slower: the connection is made again',
+  },
+  { file: 'src/storage/sql/postgres/standbys.ts', was: 'this.#waiting += 1', reason: onlySooner },
+  { file: 'src/storage/sql/postgres/standbys.ts', was: 'this.#waiting -= 1', reason: onlySooner },
+  { file: 'src/storage/sql/postgres/standbys.ts', was: 'this.#hurry.resolve();', reason: onlySooner },
+  {
+    file: 'src/storage/sql/postgres/statements.ts',
+    was: 'kept !== undefined',
+    becomes: 'false',
+    reason: slower,
+  },
+  {
+    file: 'src/storage/sql/postgres/statements.ts',
+    was: 'this.#prepared.set(statement, made);',
+    reason: slower,
+  },
+  {
+    file: 'src/storage/sql/sqlite/checkpoints.ts',
+    was: 'this.#batches += 1;',
+    becomes: 'this.#batches -= 1;',
+    reason: 'every thirty-second is the same counted down',
+  },
+  {
+    file: 'src/storage/sql/sqlite/checkpoints.ts',
+    was: "await ask(this.#path, 'copy');",
+    reason: 'only slower: the second checkpoint copies all, and writers wait for it longer',
+  },
+  {
+    file: 'src/storage/sql/sqlite/checkpoints.ts',
+    was: 'isEmpty ? this.#framesBetween : frames + this.#framesBetween',
+    reason: 'only when the next checkpoint is tried: none loses anything, and the log stays bounded',
+  },
+  {
+    file: 'src/storage/sql/sqlite/checkpoints.ts',
+    was: 'major === 3 && minor >= 51',
+    becomes: '||',
+    reason: 'differs for a SQLite older than the one that Node brings along',
+  },
+  {
+    file: 'src/storage/sql/sqlite/database.ts',
+    was: 'count % rowsPerTurn === 0',
+    becomes: 'true',
+    reason: slower,
+  },
+  {
+    file: 'src/storage/sql/sqlite/group-commit.ts',
+    was: 'Math.min(pause * 2, lookMs.longest)',
+    reason: 'only slower: the lock is looked at less often',
   },
 ];
