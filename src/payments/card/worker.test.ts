@@ -183,6 +183,24 @@ forEachEngine((_engine, open) => {
     assert.deepEqual(s.observed.at(-1), { kind: 'open-events', count: 1 });
   });
 
+  test('it looks at webhooks again when the next is due, within ten minutes', async (t) => {
+    const s = await setUp(t, await open(migrations));
+    /** In seconds, rounded up: some of it has passed already. */
+    const nextIn = async () => {
+      s.worker.start();
+      await s.worker.settled();
+      const { nextAt } = s.worker.reports().find(({ name }) => name === 'card webhooks') ?? {};
+      await s.worker.stop();
+      return typeof nextAt === 'number' ? Math.ceil((nextAt - Date.now()) / (100 * second)) * 100 : nextAt;
+    };
+    assert.equal(await nextIn(), null, 'nothing waits');
+    await s.comes('1', { quoteId: 'quote' });
+    await s.sql.run('UPDATE card_events SET due_at = ?', now + 200 * second);
+    assert.equal(await nextIn(), 200);
+    await s.sql.run('UPDATE card_events SET due_at = ?', now + 15 * minute);
+    assert.equal(await nextIn(), 600);
+  });
+
   test('stopped, it ends with the payment that it is at', async (t) => {
     const s = await setUp(t, await open(migrations));
     await addQuote(s.sql, 'b');

@@ -265,6 +265,32 @@ forEachEngine((_engine, open) => {
       assert.equal(s.outside.lookups, 1);
     });
 
+    it('is looked for once for all who ask at the same time, and again for who asks later', async () => {
+      const s = await setUp(open);
+      const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+      s.outside.slow = held;
+      s.says({ state: 'pending', transfer: paid });
+      const asking = [
+        s.report(),
+        s.report(),
+        s.payments.report('arweave', id, { client: '198.51.100.7' }),
+        s.payments.find(id, client),
+        s.payments.takeIn('arweave', id),
+      ];
+      while (s.outside.lookups === 0) await new Promise(setImmediate);
+      letGo();
+      const found = await Promise.all(asking);
+      assert.ok(found.every((row) => row?.state === 'pending'));
+      assert.equal(s.outside.lookups, 1);
+      // The same for one that is stored.
+      s.time.now += 2_000;
+      await Promise.all([s.report(), s.report()]);
+      assert.equal(s.outside.lookups, 2);
+      s.time.now += minute;
+      await s.report();
+      assert.equal(s.outside.lookups, 3);
+    });
+
     it('that is found costs its reporter nothing of what may be unknown', async () => {
       const s = await setUp(open, { lookUpsPerMinute: 1 });
       s.says({ state: 'confirmed', transfer: paid });

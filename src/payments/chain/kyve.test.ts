@@ -101,7 +101,9 @@ test('confirmations are counted, and absence is said only when every node said s
   t.after(() => Promise.all([reader, partly, nobody].map((each) => each.close?.())));
   assert.equal((await reader.read(id)).state, 'not-found');
   assert.equal((await partly.read(id)).state, 'not-known');
-  await assert.rejects(nobody.read(id));
+  await assert.rejects(nobody.read(id), Error);
+  const { cause } = (await partly.read(id)) as { cause?: unknown };
+  assert.ok(cause instanceof Error, 'why it is not known');
   other.transactions.set(id, answer([send([coin('5')])], { height: 998 }));
   assert.equal((await reader.read(id)).state, 'pending');
   other.height = 1_002;

@@ -11,6 +11,7 @@ import { insertQuote, type QuoteRow } from '../card/quotes.ts';
 import { aQuote } from '../card/testing.ts';
 import { NotSettled } from './by-hand.ts';
 import { checkReturns } from './check.ts';
+import { returnRules } from './credit-returns.ts';
 import { ReturnRefused } from './returns.ts';
 import {
   dayMs,
@@ -40,6 +41,13 @@ async function openBench(open: OpenForTest, rules = testRules) {
 
 const refusedWith = (kind: ReturnRefused['kind'], words: RegExp) => (error: unknown) =>
   error instanceof ReturnRefused && error.kind === kind && words.test(error.message);
+
+it('the rules are what the operator configures, in days, percent and credits', () => {
+  const configured = { RETURN_WINDOW_DAYS: 14, RETURN_FEE_PERCENT: 2.5, RETURN_MINIMUM_CREDITS: 0.25 };
+  assert.deepEqual(returnRules(configured), {
+    ...{ windowMs: 14 * dayMs, feeBasisPoints: 250n, minimumWinc: 250_000_000_000n },
+  });
+});
 
 forEachEngine((_engine, open) => {
   describe('returning a payment', () => {
@@ -105,6 +113,7 @@ forEachEngine((_engine, open) => {
       const off = await openBench(open, { ...testRules, windowMs: 0 });
       await off.pay('anna', 'one', 1_000n, 1_000n);
       await assert.rejects(off.request('anna', 'one'), refusedWith('off', /does not return/));
+      assert.deepEqual(await off.unspent('anna'), {});
       assert.equal(await off.balance('anna'), 1_000n);
     });
   });
@@ -316,6 +325,9 @@ forEachEngine((_engine, open) => {
       const settle = (transaction: string, id = one?.id ?? '') => bench.returns.settle(id, transaction);
       const refused = (words: RegExp) => (error: unknown) =>
         error instanceof NotSettled && words.test(error.message);
+      bench.outside.isConfigured = false;
+      await assert.rejects(settle('tx1'), refused(/the chain of arweave is not configured here/));
+      bench.outside.isConfigured = true;
       await assert.rejects(settle('nonsense'), refused(/no transaction can have/));
       await assert.rejects(settle('tx1'), refused(/not there/));
       bench.transfers.set('tx1', { recipient: 'somebody', quantity: 100n });

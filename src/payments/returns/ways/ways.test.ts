@@ -8,9 +8,11 @@ import { namePrograms } from '../../../formats/solana/programs.ts';
 import { TestLedger, wallet } from '../../../localnet/solana/testing.ts';
 import { startFacilitator } from '../../../localnet/x402/testing.ts';
 import { evmCallErrors, JsonRpcPool, solanaCallErrors } from '../../../outside/json-rpc.ts';
+import { startTestNode } from '../../../outside/testing.ts';
 import type { Token } from '../../../pricing/pricing.ts';
 import { signEd25519 } from '../../../wallets/solana/ed25519.ts';
 import { moreArweaveKeys, testArweaveKey } from '../../../wallets/testing/keys.ts';
+import { usdcContracts } from '../../chain/accepted-tokens.ts';
 import type { AcceptedToken, ChainReader } from '../../chain/chain.ts';
 import { evmReader } from '../../chain/evm.ts';
 import { solanaReader, tokenReader } from '../../chain/solana.ts';
@@ -245,6 +247,49 @@ describe('which way a return goes', () => {
     assert.ok(!sent(opened(t, world({ arweaveKey }))).includes('chain arweave'));
     const moved = { ...world().solanaKey, address: wallet('another').address };
     assert.ok(!sent(opened(t, world({ solanaKey: moved }))).some((way) => /solana|ario/.test(way)));
+  });
+
+  it('is of the token that was paid, and waits for as many blocks as its chain needs', async (t) => {
+    const calls: { to?: string }[] = [];
+    const node = await startTestNode(t, (method, [first]) => {
+      if (method === 'eth_estimateGas') calls.push(first as { to?: string });
+      if (method === 'eth_blockNumber') return '0x10';
+      if (method === 'eth_getTransactionByHash')
+        return { from: evmKey.address, to: evmKey.address, value: '0x5' };
+      if (method === 'eth_getTransactionReceipt') return { blockNumber: '0x10', status: '0x1', logs: [] };
+      return method === 'eth_getBalance' ? `0x${'f'.repeat(30)}` : '0x1';
+    });
+    const at = (more: object) =>
+      readConfig({ ETHEREUM_RPC_URL: node.url, ETHEREUM_MIN_CONFIRMATIONS: '1', ...more });
+    const local = { ...x402, rpcUrls: { 'base-sepolia': node.url } };
+    const open = (settings: object) => {
+      const ways = createWaysBack(at(settings), world({ x402: local }));
+      t.after(() => ways.close());
+      return ways;
+    };
+    const recipient = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A';
+    const ways = open({});
+    for (const [kind, chain, token] of [
+      ['chain', 'ethereum', 'ethereum'],
+      ['chain', 'ethereum', 'usdc'],
+      ['x402', 'eip155:84532', 'usdc'],
+    ] as const) {
+      await ways.wayOf({ kind, chain, token })?.prepare(order(recipient, 5n));
+    }
+    assert.deepEqual(
+      calls.map(({ to }) => to),
+      [recipient, usdcContracts.ethereum, '0x036CbD53842c5426634e7929541eC2318f3dCF7e'],
+    );
+    const read = async (settings: object) => {
+      const reader = open(settings).readerOf({
+        ...order(recipient, 5n),
+        kind: 'x402',
+        chain: 'eip155:84532',
+      });
+      return (await reader?.read(`0x${'ab'.repeat(32)}`))?.state;
+    };
+    assert.equal(await read({ WORLD: 'local' }), 'confirmed');
+    assert.equal(await read({ WORLD: 'public' }), 'pending');
   });
 
   it('is read by hand where its chain is configured', (t) => {
