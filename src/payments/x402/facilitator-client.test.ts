@@ -4,16 +4,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { FacilitatorRequest } from '../../formats/x402/facilitator.ts';
+import type { RequirementV2 } from '../../formats/x402/requirements.ts';
 import { silentLog } from '../../kernel/testing.ts';
 import { FacilitatorUnavailable } from './errors.ts';
 import { FacilitatorClient } from './facilitator-client.ts';
 import { UpToSupport } from './up-to-support.ts';
 
 const transaction = `0x${'aB'.repeat(32)}`;
-const requirements = {
+const requirements: RequirementV2 = {
   ...{ scheme: 'upto', network: 'eip155:8453', payTo: '0xus', asset: '0xusdc', amount: '5' },
   ...{ maxTimeoutSeconds: 60, extra: { name: 'USDC', version: '2' } },
-} as const;
+};
 const request: FacilitatorRequest = {
   ...{ x402Version: 2, paymentPayload: { x402Version: 2 }, paymentRequirements: requirements },
 };
