@@ -150,6 +150,13 @@ describe('a lease', () => {
       assert.equal(await two.hold(), true);
       await one.release();
       assert.notEqual(await until(), undefined);
+      await sql.run('UPDATE leases SET until = 0');
+      const three = leaseWith(sql, time);
+      assert.equal(await three.hold(), true);
+      await two.release();
+      assert.notEqual(await until(), undefined, 'it was taken from one that slept');
+      await sql.run('DELETE FROM leases');
+      assert.equal(await two.hold(), true);
       await assert.rejects(
         one.fenced.transaction(async () => assert.fail()),
         LostLease,

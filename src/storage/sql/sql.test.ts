@@ -201,6 +201,12 @@ forEachEngine((engine, open) => {
       leaked = tx;
     });
     await assert.rejects(leaked!.run(insert, 'late', null, null, null), /after the end/);
+    const failed = sql.transaction(async (tx) => {
+      leaked = tx;
+      throw new Error('no');
+    });
+    await assert.rejects(failed, /no/);
+    await assert.rejects(leaked!.run(insert, 'late', null, null, null), /after the end/);
     assert.deepEqual(await names(sql), []);
   });
 

@@ -50,6 +50,9 @@ const withoutSettings = (server: ScriptedPostgres) =>
 
 test('a transaction begins, does its work and commits', async (t) => {
   const { server, sql } = await open(t);
+  assert.equal(await sql.run('UPDATE things SET n = 0'), 3, 'how many rows it changed');
+  assert.equal(await sql.transaction((tx) => tx.run('UPDATE things SET n = 0')), 3);
+  server.asked.length = 0;
   assert.equal(await write(sql), 'written');
   assert.deepEqual(withoutSettings(server), [
     'BEGIN; SELECT CAST(pg_current_xact_id() AS text) AS xid',
@@ -83,7 +86,7 @@ test('a statement that failed fails its transaction, also where the work carries
 test('a commit whose answer was lost is asked for: it is told what became of it, and not known only where nobody can', async (t) => {
   const { server, sql } = await open(t);
   const lost = () => {
-    server.losesCommits = true;
+    server.breaksAt = ['COMMIT'];
     return write(sql);
   };
   assert.equal(await lost(), 'written');
@@ -96,8 +99,15 @@ test('a commit whose answer was lost is asked for: it is told what became of it,
     assert.ok(error instanceof DatabaseUnavailable && !(error instanceof OutcomeUnknown));
     return /lost before a commit/.test(error.message);
   });
-  server.outcome = undefined;
+  // A number that this server never gave.
+  server.outcome = '22023';
   await assert.rejects(lost(), /lost before a commit/);
+  server.outcome = '42501';
+  await assert.rejects(lost(), { code: '42501' }, 'an answer that says nothing is told as it is');
+  // The server is gone when it is asked, and comes back.
+  server.outcome = 'committed';
+  server.breaksAt = ['COMMIT', 'pg_xact_status'];
+  assert.equal(await write(sql), 'written');
   // Not decided yet: it is asked again.
   server.outcome = 'in progress';
   const deciding = lost();
@@ -117,7 +127,7 @@ test('a commit whose answer was lost is asked for: it is told what became of it,
 });
 
 test('a server without a timeline is asked for the outcome alone', async (t) => {
-  const { server, sql } = await open(t, { refusal: '42883', losesCommits: true });
+  const { server, sql } = await open(t, { refusal: '42883', breaksAt: ['COMMIT'] });
   assert.equal(await write(sql), 'written');
   assert.match(server.asked.at(-1) ?? '', /AS status$/);
 });
@@ -142,6 +152,9 @@ test('a connection knows the timeline that it was made in, and whether a pooler 
     [31, undefined, undefined],
   );
   // A pooled one keeps no settings and no statements: each transaction says its own.
+  await pooled.sql.get('SELECT n FROM things WHERE n = ?', 1);
+  await own.sql.get('SELECT n FROM things WHERE n = ?', 1);
+  assert.deepEqual([pooled.server.named, own.server.named], [[], ['turnpike_0']]);
   assert.ok(!pooled.server.asked.some((text) => text.startsWith('SET')));
   await write(pooled.sql);
   assert.ok(
@@ -205,6 +218,17 @@ test('the reads of a scope go to one standby, and to the primary after a write',
   await assert.rejects(inReadScope(read), DatabaseUnavailable);
 });
 
+test('closed, it lets go of every connection', async (t) => {
+  const { server, standbys, sql, watched } = await open(t, {}, 1);
+  await eventually('the standby', () => watched?.choose());
+  await inReadScope(() => sql.get('SELECT n FROM things'));
+  await write(sql);
+  const all = [server, ...standbys];
+  assert.ok(all.every(({ connections }) => connections > 0));
+  await sql.close();
+  await eventually('none is left', () => all.every(({ connections }) => connections === 0));
+});
+
 async function standbyOf(t: TestContext, says: Partial<ScriptedPostgres> = {}) {
   const server = await ScriptedPostgres.start(t);
   const at = await ScriptedPostgres.start(t, { isStandby: true, ...says });
@@ -255,6 +279,12 @@ test('a standby has what it was seen to have replayed, and nothing once it is be
   assert.equal(standby.completeUpTo, later);
   standby.doubt();
   assert.equal(standby.completeUpTo, Number.NEGATIVE_INFINITY);
+  // One question at a time.
+  const questions = () => at.asked.filter((text) => text.includes('AS replayed')).length;
+  const before = questions();
+  for (let turn = 0; turn < 3; turn += 1) standby.look([]);
+  await look();
+  assert.equal(questions(), before + 1);
 });
 
 test('a standby that was made a primary, or has nothing to replay, is none', async (t) => {
@@ -279,18 +309,4 @@ test('a server that breaks off while it is looked at ends nothing but the look',
   await eventually('it is asked', () => server.asked.length > 0);
   server.cut();
   await failed;
-});
-
-test('statements are prepared under names of their own, of which a connection keeps only so many', () => {
-  const statements = new Statements('facts');
-  const one = statements.prepare('SELECT n FROM things WHERE a = ? AND b = ?');
-  assert.deepEqual(one, {
-    ...{ text: 'SELECT n FROM "facts".things WHERE a = $1 AND b = $2', placeholders: 2, name: 'turnpike_0' },
-  });
-  assert.equal(statements.prepare('SELECT n FROM things WHERE a = ? AND b = ?').name, 'turnpike_0');
-  for (let n = 1; n < 512; n += 1) assert.equal(statements.prepare(`SELECT ${n}`).name, `turnpike_${n}`);
-  assert.equal(statements.prepare('SELECT 512').name, undefined);
-  // Longer ago than texts are kept: the name is the same.
-  for (let n = 513; n < 3_000; n += 1) statements.prepare(`SELECT ${n}`);
-  assert.equal(statements.prepare('SELECT 5').name, 'turnpike_5');
 });

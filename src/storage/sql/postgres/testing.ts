@@ -23,14 +23,16 @@ export class ScriptedPostgres {
   isSilent = false;
   /** The number that it says a connection has; another than its own is what a pooler shows. */
   pid = 7;
-  /** Whether connections break at COMMIT, before the answer. */
-  losesCommits = false;
-  /** What became of a transaction; undefined: a number that it never gave. */
-  outcome: 'committed' | 'aborted' | 'in progress' | undefined = 'committed';
+  /** Parts of questions at which the connection breaks before the answer, each once and in this order. */
+  breaksAt: string[] = [];
+  /** What became of a transaction, or the code of an error. */
+  outcome: string = 'committed';
   /** Code of the error that it answers a question about itself with. */
   refusal: string | undefined;
   /** What was asked. */
   readonly asked: string[] = [];
+  /** Names under which statements were prepared. */
+  readonly named: string[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
 
@@ -52,6 +54,10 @@ export class ScriptedPostgres {
   stop(): void {
     this.#server.close();
     this.cut();
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
   }
 
   cut(): void {
@@ -83,8 +89,10 @@ export class ScriptedPostgres {
         const kind = String.fromCharCode(message[0] ?? 0);
         const [first = '', second = ''] = message.toString('utf8', 5).split('\0');
         if (kind === 'Q') this.#answer(socket, first);
-        else if (kind === 'P') prepared.set(first, second);
-        else if (kind === 'B') bound = prepared.get(second) ?? '';
+        else if (kind === 'P') {
+          prepared.set(first, second);
+          if (first !== '') this.named.push(first);
+        } else if (kind === 'B') bound = prepared.get(second) ?? '';
         else if (kind === 'S') this.#answer(socket, bound, packet('1'), packet('2'));
       }
     });
@@ -92,12 +100,16 @@ export class ScriptedPostgres {
 
   #answer(socket: Socket, text: string, ...before: Buffer[]): void {
     this.asked.push(text);
-    if (text === 'COMMIT' && this.losesCommits) socket.destroy();
-    else if (!this.isSilent) socket.write(Buffer.concat([...before, this.#reply(text), ready]));
+    const [breaking] = this.breaksAt;
+    if (breaking !== undefined && text.includes(breaking)) {
+      this.breaksAt.shift();
+      socket.destroy();
+    } else if (!this.isSilent) socket.write(Buffer.concat([...before, this.#reply(text), ready]));
   }
 
   #reply(text: string): Buffer {
     if (text.startsWith('BEGIN')) return Buffer.concat([packet('C', zeroed('BEGIN')), rows({ xid: '1234' })]);
+    if (text.startsWith('UPDATE')) return packet('C', zeroed('UPDATE 3'));
     if (!text.startsWith('SELECT')) return packet('C', zeroed(/^\w+/.exec(text)?.[0] ?? ''));
     const { isStandby, timeline, system, started, written, replayed, outcome, pid } = this;
     if (text.includes('pg_backend_pid()')) {
@@ -107,8 +119,8 @@ export class ScriptedPostgres {
       return rows({ ...own, timeline: isStandby ? null : timeline, system, started });
     }
     if (text.includes('pg_xact_status'))
-      return outcome === undefined
-        ? refusal('22023')
+      return /^[0-9]{5}$/.test(outcome)
+        ? refusal(outcome)
         : rows({ status: outcome, ...(text.includes('AS timeline') && { timeline }) });
     if (text.includes('AS broken')) return refusal('22012');
     if (text.includes('AS written')) return rows({ written: String(written), timeline });
