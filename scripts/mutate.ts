@@ -15,6 +15,7 @@
  * to the first that fails. One that lives is to be killed by a test, or stands in `mutants/survivors.ts` with the reason
  * why it may live; any other makes the run fail.
  */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -392,7 +393,12 @@ function describe({ id, file, line, kind, was, becomes }: Mutant): string {
 
 const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const temporary = mkdtempSync(join(memory, 'turnpike-mutants-'));
-process.on('exit', () => rmSync(temporary, { recursive: true, force: true }));
+process.on('exit', () => {
+  // Left by tests that were ended on the way (`test/support/small-disk.ts`).
+  for (const disk of globSync(join(temporary, 'turnpike-small-disk-*')))
+    spawnSync('umount', ['--lazy', disk]);
+  rmSync(temporary, { recursive: true, force: true });
+});
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 mkdirSync(options.state, { recursive: true });
