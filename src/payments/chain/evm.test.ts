@@ -268,6 +268,9 @@ describe('reading payments from Ethereum', () => {
         { id: hashOf(2), at: timeOf(head - 12_000) },
       ]);
       assert.equal((await collected(tokenHistory(pool, erc20, 0))).length, 3);
+      assert.equal((await collected(tokenHistory(pool, erc20, timeOf(head - 12_000)))).length, 2);
+      transfers.set(head, [{ blockNumber: hex(head) }]);
+      await assert.rejects(collected(tokenHistory(pool, erc20, 0)), /a log without a transaction/);
     });
   });
 });

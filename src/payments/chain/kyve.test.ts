@@ -118,13 +118,14 @@ test('what was paid since a moment is listed page by page, by the first node tha
   const all = Array.from({ length: 230 }, (_, index) => ({
     ...{ txhash: hashOf(index), timestamp: new Date(newest - index * 6_000).toISOString(), code: 0 },
   }));
+  let newer: object[] = [];
   const asked: string[] = [];
   const listing = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://node');
     const page = Number(searchParams.get('page'));
     asked.push(`${searchParams.get('query')} ${searchParams.get('order_by')} ${page}`);
     const limit = Number(searchParams.get('limit'));
-    const listed = all.slice((page - 1) * limit, page * limit);
+    const listed = [...newer, ...all].slice((page - 1) * limit, page * limit);
     // As nodes do for a page behind the last.
     response.statusCode = listed.length === 0 ? 500 : 200;
     response.end(JSON.stringify({ txs: [], tx_responses: listed, total: String(all.length) }));
@@ -142,4 +143,12 @@ test('what was paid since a moment is listed page by page, by the first node tha
   assert.deepEqual(asked, [`${question} 1`, `${question} 2`]);
   assert.equal((await collected(kyveHistory([url], service, 0))).length, 230);
   await assert.rejects(collected(kyveHistory([broken], service, since)), /listed no transactions/);
+  for (const odd of [
+    { timestamp: all[0]?.timestamp },
+    { txhash: hashOf(1) },
+    { txhash: hashOf(1), timestamp: 'now' },
+  ]) {
+    newer = [odd];
+    await assert.rejects(collected(kyveHistory([url], service, since)), /without hash or time/);
+  }
 });

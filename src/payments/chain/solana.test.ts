@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
-import { memoProgram, systemProgram } from '../../formats/solana/programs.ts';
+import { memoProgram, systemProgram, tokenProgram } from '../../formats/solana/programs.ts';
 import { memo, transferLamports } from '../../formats/solana/system.ts';
+import { associatedTokenAddress } from '../../formats/solana/token.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
 import { collected } from '../../kernel/collected.ts';
 import type { Keypair } from '../../localnet/solana/genesis.ts';
 import { signed, TestLedger, wallet } from '../../localnet/solana/testing.ts';
 import { JsonRpcPool, solanaCallErrors } from '../../outside/json-rpc.ts';
 import { startTestNode } from '../../outside/testing.ts';
-import { solanaHistory, solanaReader } from './solana.ts';
+import { solanaHistory, solanaReader, tokenReader } from './solana.ts';
 
 const payer = wallet('payer');
 const service = wallet('service');
@@ -265,6 +266,81 @@ describe('reading payments from Solana', () => {
         );
       }
       assert.equal(await quantityOf(t, of({}, { instructions: 'none' })), 0n);
+    });
+
+    it('counts a token by whose it was, as one plain or checked transfer to the account of the wallet', async (t) => {
+      const mint = wallet('mint').address;
+      const account = associatedTokenAddress(service.address, mint);
+      const source = wallet('source').address;
+      const held = (accountIndex: number, owner: string, amount: string, of: string = mint) => ({
+        ...{ accountIndex, mint: of, owner, uiTokenAmount: { amount } },
+      });
+      const amountOf = (first: number, length: number, amount: bigint) => {
+        const data = Buffer.alloc(length);
+        data[0] = first;
+        data.writeBigUInt64LE(amount, 1);
+        return encodeBase58(data);
+      };
+      const plain = { programIdIndex: 3, accounts: [1, 2, 0], data: amountOf(3, 9, 5n) };
+      const checked = { programIdIndex: 3, accounts: [1, 4, 2, 0], data: amountOf(12, 10, 5n) };
+      const balances = {
+        preTokenBalances: [held(1, stranger.address, '7'), held(2, service.address, '1')],
+        postTokenBalances: [held(1, stranger.address, '2'), held(2, service.address, '6')],
+      };
+      const read = async (instruction: object, change: object = {}) => {
+        const answer = {
+          ...{ slot: 9, meta: { err: null, ...balances, ...change } },
+          transaction: {
+            message: {
+              header: { numRequiredSignatures: 1 },
+              accountKeys: [payer.address, source, account, tokenProgram, mint],
+              instructions: [instruction],
+            },
+          },
+        };
+        const node = await startTestNode(t, () => answer);
+        const endpoints = new JsonRpcPool({
+          ...{ urls: [node.url], timeoutMs: 60_000, callErrors: solanaCallErrors },
+        });
+        opened.push(endpoints);
+        const found = await tokenReader(endpoints, service.address, mint).read(
+          encodeBase58(Buffer.alloc(64, 7)),
+        );
+        assert.ok('transfer' in found);
+        const { sender, recipient, quantity } = found.transfer;
+        return [sender, recipient, quantity];
+      };
+      const paid = [stranger.address, service.address, 5n];
+      const nothing = [payer.address, '', 0n];
+      assert.deepEqual(await read(plain), paid, 'whose they were, not who moved them');
+      assert.deepEqual(await read(checked), paid);
+      for (const [what, instruction] of Object.entries({
+        'another program': { ...plain, programIdIndex: 4 },
+        'another account': { ...plain, accounts: [1, 1, 0] },
+        'a checked one read as plain': { ...plain, data: amountOf(12, 9, 5n) },
+        'a plain one read as checked': { ...checked, data: amountOf(3, 10, 5n) },
+        'another instruction': { ...plain, data: amountOf(7, 9, 5n) },
+        'a longer one': { ...plain, data: amountOf(3, 11, 5n) },
+        'no accounts': { ...plain, accounts: [] },
+      }))
+        assert.deepEqual(await read(instruction), nothing, what);
+      const pre = [held(2, service.address, '1')];
+      assert.deepEqual(await read(plain, { preTokenBalances: pre }), nothing, 'nobody held them');
+      const other = [held(1, stranger.address, '7', payer.address), ...pre];
+      assert.deepEqual(await read(plain, { preTokenBalances: other }), nothing, 'another token');
+      const nameless = [{ ...held(1, '', '7'), owner: 5 }, ...pre];
+      assert.deepEqual(await read(plain, { preTokenBalances: nameless }), nothing);
+      const less = [held(2, service.address, '5')];
+      assert.deepEqual(await read(plain, { postTokenBalances: less }), [
+        stranger.address,
+        service.address,
+        0n,
+      ]);
+      const fresh = {
+        preTokenBalances: [held(1, stranger.address, '7')],
+        postTokenBalances: [held(2, service.address, '5')],
+      };
+      assert.deepEqual(await read(plain, fresh), paid, 'the account was made in it');
     });
 
     it('names further accounts that the endpoint looked up', async (t) => {
