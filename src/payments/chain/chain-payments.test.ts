@@ -325,6 +325,12 @@ forEachEngine((_engine, open) => {
       await assert.rejects(s.payments.find('x', client), refused('not-found'));
       await assert.rejects(s.payments.find(hash, client), refused('not-found'));
       assert.equal(s.outside.lookups, 2, 'two names of one coin are one way to read it');
+      for (const name of ['matic', 'pol']) {
+        s.outside.lookups = 0;
+        await assert.rejects(s.payments.find(hash, client, name), refused('not-found'));
+        assert.equal(s.outside.lookups, 1, `it is looked for by the name ${name}`);
+      }
+      s.outside.lookups = 2;
       await assert.rejects(s.payments.find(hash, client, 'arweave'), refused('not-found'));
       assert.equal(s.outside.lookups, 2);
       const onPolygon = { ...paid, recipient: serviceWallets.ethereum, sender: serviceWallets.ethereum };
