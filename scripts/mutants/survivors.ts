@@ -354,4 +354,28 @@ export const survivors: readonly Survivor[] = [
     reason: 'only slower: a sync that is not needed',
   },
   { file: 'src/storage/sql/sqlite/integrity.ts', was: '4 * 1024', reason: slower },
+  {
+    file: 'src/payments/card/ledger-id.ts',
+    was: 'SELECT id FROM card_ledger WHERE only_row = 1',
+    reason: 'the table has one row',
+  },
+  { file: 'src/payments/card/unknown-payments.ts', was: 'quote?.failure ?', reason: onlyWords },
+  {
+    file: 'src/payments/card/sync.ts',
+    was: 'appliedTicket > ticket',
+    becomes: '>=',
+    reason: 'no ticket is applied twice',
+  },
+  {
+    file: 'src/payments/returns/check.ts',
+    was: "WHERE returned <> '0' AND id > ?",
+    becomes: "(1 = 1 OR returned <> '0')",
+    reason: slower,
+  },
+  {
+    file: 'src/payments/x402/settlements.ts',
+    was: 'row.purchase === undefined || row.reserved === undefined',
+    becomes: '&&',
+    reason: 'what was credited has both or neither',
+  },
 ];

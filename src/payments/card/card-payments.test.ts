@@ -8,7 +8,7 @@ import { signatureHeader } from '../../localnet/card/deliveries.ts';
 import { startProvider } from '../../localnet/card/testing.ts';
 import { winc } from '../../pricing/pricing.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import type { Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import type { CardObservation, CardOrder, PurchaseHandlers } from './card.ts';
 import { createCardPayments } from './card-payments.ts';
 import { CardAmountRefused } from './errors.ts';
@@ -94,6 +94,28 @@ forEachEngine((_engine, open) => {
     await s.cards.settled();
     assert.deepEqual(own, ['delivered', `paid ${quote.id}`]);
     assert.deepEqual(others, []);
+  });
+
+  test('a payment that is heard of before its session is stored is not set back', async (t) => {
+    const stored = await open([...creditsMigrations, ...cardMigrations]);
+    let transactions = 0;
+    const sql: Sql = Object.assign(Object.create(stored), {
+      engine: stored.engine,
+      async transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+        transactions += 1;
+        if (transactions === 2) await stored.run("UPDATE card_quotes SET state = 'paid', receipt_id = 'r'");
+        return stored.transaction(work);
+      },
+      run: (statement: string, ...values: SqlValue[]) => stored.run(statement, ...values),
+      get: (statement: string, ...values: SqlValue[]) => stored.get(statement, ...values),
+    });
+    const s = await setUp(t, sql);
+    const { quote } = await s.cards.forPurpose('mine', handlers([])).open(order);
+    assert.equal(transactions, 2);
+    assert.equal((await readQuote(stored, quote.id))?.state, 'paid');
+    assert.deepEqual(await stored.get('SELECT adjustments, referer FROM card_quotes'), {
+      ...{ adjustments: '[]', referer: null },
+    });
   });
 
   test('an order whose session could not be made is given up, and its promo code let go', async (t) => {

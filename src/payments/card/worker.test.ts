@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { creditsMigrations } from '../../credits/migrations.ts';
-import { silentLog } from '../../kernel/testing.ts';
+import { rememberingLog } from '../../kernel/testing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import type { CardObservation } from './card.ts';
@@ -30,6 +30,7 @@ const anEvent = (id: string, more: Partial<ProviderEvent> = {}): ProviderEvent =
 async function setUp(t: TestContext, sql: Sql) {
   const { context, calls } = await setUpQuote(sql);
   const clock = { now };
+  const { log, lines } = rememberingLog();
   const asked: string[] = [];
   const observed: CardObservation[] = [];
   const world = {
@@ -40,7 +41,7 @@ async function setUp(t: TestContext, sql: Sql) {
   };
   const worker = new CardWorker({
     ...context,
-    log: silentLog,
+    log,
     intervalMs: day,
     ledgerId: async () => 'ours',
     now: () => clock.now,
@@ -88,7 +89,7 @@ async function setUp(t: TestContext, sql: Sql) {
   const comes = (id: string, more: Partial<ProviderEvent> = {}) =>
     storeEvent(sql, anEvent(id, more), 'waiting', clock.now);
   const quoteRow = async (id = 'quote') => (await readQuote(sql, id)) ?? assert.fail(id);
-  return { worker, calls, clock, asked, observed, world, round, stateOf, comes, quoteRow, sql };
+  return { worker, calls, clock, asked, observed, world, round, stateOf, comes, quoteRow, sql, lines };
 }
 
 const addQuote = (sql: Sql, id: string, more: Partial<QuoteRow> = {}, dueAt = now) =>
@@ -143,6 +144,11 @@ forEachEngine((_engine, open) => {
     }
     assert.deepEqual(
       (await openEvents(s.sql, 9)).map(({ id }) => id),
+      ['ours'],
+    );
+    const told = s.lines.filter(({ msg }) => /whose quote is not here/.test(String(msg)));
+    assert.deepEqual(
+      told.map(({ event }) => event),
       ['ours'],
     );
     // One that names its quote needs no question whose it is; one that names nothing is nobody's.

@@ -78,6 +78,7 @@ describe('reading payments from Arweave nodes', () => {
     assert.equal(await namedBy([tag(text('Other'), text('a')), named]), destination);
     assert.equal(await namedBy([tag(text('Other'), named.value)]), undefined);
     assert.equal(await namedBy('none'), undefined);
+    assert.equal(await namedBy(null), undefined);
     for (const broken of [
       { id: `${'u'.repeat(42)}A` },
       { owner: '' },

@@ -9,8 +9,8 @@ import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
 import type { ChainTransaction, Transfer } from './chain.ts';
 import { ChainPayments } from './chain-payments.ts';
 import { ChainPaymentRefused, ChainUnavailable } from './errors.ts';
-import { readRow } from './store.ts';
-import { type FakeChains, fakeTokens, serviceWallets } from './testing.ts';
+import { insertRow, readRow } from './store.ts';
+import { aChainPayment, type FakeChains, fakeTokens, serviceWallets } from './testing.ts';
 
 const id = 'T'.repeat(43);
 const payer = 'P'.repeat(43);
@@ -306,6 +306,28 @@ forEachEngine((_engine, open) => {
       assert.equal((await s.payments.find(id, client)).state, 'credited', 'what is stored takes nothing');
     });
 
+    it('that failed is looked for again by reports as often as an unknown one', async () => {
+      const s = await setUp(open, { lookUpsPerMinute: 2 });
+      await insertRow(s.sql, {
+        ...{
+          ...aChainPayment,
+          transaction_id: id,
+          state: 'failed',
+          failure_reason: 'not_found',
+          ended_at: 1,
+        },
+        ...{ checked_at: 0, next_check_at: s.time.now + 60 * minute },
+      });
+      for (const lookups of [1, 2, 2]) {
+        assert.equal((await s.report()).state, 'failed');
+        assert.equal(s.outside.lookups, lookups, 'as many as may be unknown');
+        s.time.now += 2_001;
+      }
+      s.time.now += 2 * minute;
+      s.says({ state: 'confirmed', transfer: paid });
+      assert.equal((await s.report()).state, 'credited');
+    });
+
     it('is taken in without a report, once', async () => {
       const s = await setUp(open);
       assert.equal(await s.payments.takeIn('dogecoin', id), undefined);
@@ -344,6 +366,9 @@ forEachEngine((_engine, open) => {
       await assert.rejects(s.payments.find(hash, client), refused('wrong-target'));
       say('polygon-usdc', { state: 'confirmed', transfer: { ...onPolygon, sender: other } });
       await assert.rejects(s.payments.find(hash, client), refused('excluded-sender'));
+      s.outside.chainDown = 'polygon-usdc';
+      await assert.rejects(s.payments.find(hash, client), refused('wrong-target'), 'that is certain');
+      s.outside.chainDown = false;
       s.outside.transactions.delete(`polygon ${hash}`);
       s.outside.chainDown = 'polygon-usdc';
       await assert.rejects(s.payments.find(hash, client), ChainUnavailable, 'it may be there');

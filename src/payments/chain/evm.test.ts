@@ -184,6 +184,8 @@ describe('reading payments from Ethereum', () => {
     const read = (...urls: string[]) =>
       evmReader({ endpoints: endpoints(...urls), minConfirmations: 5 }).read(id);
     assert.deepEqual(await read(high.url, low.url), { state: 'not-found', at: 96 });
+    assert.deepEqual(await read((await none('0x0')).url), { state: 'not-found', at: 0 });
+    await assert.rejects(read((await none('-0x1')).url));
     assert.equal((await read(high.url, away)).state, 'not-known');
     await assert.rejects(read(away, away));
     mined('0x1', '0x68');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { Instruction } from '../../formats/solana/message.ts';
-import { memoProgram, systemProgram, tokenProgram } from '../../formats/solana/programs.ts';
+import { memoProgram, memoProgramV1, systemProgram, tokenProgram } from '../../formats/solana/programs.ts';
 import { memo, transferLamports } from '../../formats/solana/system.ts';
 import { associatedTokenAddress } from '../../formats/solana/token.ts';
 import { parseTransaction } from '../../formats/solana/transaction.ts';
@@ -266,6 +266,41 @@ describe('reading payments from Solana', () => {
         );
       }
       assert.equal(await quantityOf(t, of({}, { instructions: 'none' })), 0n);
+    });
+
+    it('waits while it is only confirmed, and is what it is once it is final', async (t) => {
+      const whole = { slot: 9, meta, transaction: { message } };
+      let final: object | null = null;
+      const node = await startTestNode(t, (_method, [, options]) =>
+        Object(options).commitment === 'finalized' ? final : whole,
+      );
+      const read = async () => (await readerOf(node.url).read(encodeBase58(Buffer.alloc(64, 7)))).state;
+      assert.equal(await read(), 'pending');
+      final = whole;
+      assert.equal(await read(), 'confirmed');
+      final = { ...whole, meta: { ...meta, err: {} } };
+      assert.equal(await read(), 'reverted');
+    });
+
+    it('names whom to credit in a memo of either version of the program', async (t) => {
+      const text = encodeBase58(Buffer.from(`turboCreditDestinationAddress=${payer.address}`));
+      for (const [program, named] of [
+        [memoProgram, payer.address],
+        [memoProgramV1, payer.address],
+        [payer.address, undefined],
+      ] as const) {
+        const found = await readOf(t, {
+          ...{ slot: 9, meta },
+          transaction: {
+            message: {
+              ...{ ...message, accountKeys: [...keys, program] },
+              instructions: [...message.instructions, { programIdIndex: 3, accounts: [], data: text }],
+            },
+          },
+        });
+        assert.ok('transfer' in found);
+        assert.equal(found.transfer.destination, named, program);
+      }
     });
 
     it('counts a token by whose it was, as one plain or checked transfer to the account of the wallet', async (t) => {

@@ -41,6 +41,8 @@ forEachEngine((_engine, open) => {
       const sql = await opened();
       assert.equal(await add(sql, 'tx'), true);
       assert.equal(await add(sql, 'tx', { quantity: '99' }), false);
+      const elsewhere: ChainPaymentRow = { ...pending, state: 'failed' };
+      assert.equal(await moveRow(sql, elsewhere, { ...pending, checks: 5 }), false, 'it waits');
       assert.equal(await add(sql, 'tx', { chain: 'solana' }), true);
       assert.deepEqual(await readRow(sql, 'arweave', 'tx'), pending);
       assert.equal(await readRow(sql, 'ethereum', 'tx'), undefined);

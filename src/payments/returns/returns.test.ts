@@ -13,6 +13,7 @@ import { NotSettled } from './by-hand.ts';
 import { checkReturns } from './check.ts';
 import { returnRules } from './credit-returns.ts';
 import { ReturnRefused } from './returns.ts';
+import { confirmReturn, type ReturnRow, readReturn, undoReturn } from './rows.ts';
 import {
   dayMs,
   gift,
@@ -233,6 +234,34 @@ forEachEngine((_engine, open) => {
   });
 
   describe('sending', () => {
+    it('begins when it is asked for, and by one who still has the return', async () => {
+      const bench = await openBench(open);
+      const payment = await bench.pay('anna', 'one', 100n, 100n);
+      bench.returns.start();
+      await bench.returns.settled();
+      bench.bank.isFinal = false;
+      const { made } = await bench.request('anna', payment, 40n);
+      await bench.returns.settled();
+      assert.equal(bench.bank.arrived.size, 1);
+      await bench.returns.stop();
+      const read = await readReturn(bench.sql, made.id);
+      assert.ok(read !== undefined);
+      const stale = { ...read, leases: read.leases - 1 };
+      const confirm = (row: ReturnRow) =>
+        bench.sql.transaction((tx) => confirmReturn(tx, bench.credits, row, 'ref', 5));
+      const undo = (row: ReturnRow) =>
+        bench.sql.transaction((tx) =>
+          undoReturn(tx, bench.credits, row, { state: 'failed', reason: 'x' }, 5),
+        );
+      assert.deepEqual([await confirm(stale), await undo(stale)], [false, false]);
+      assert.equal((await readReturn(bench.sql, made.id))?.state, 'sent');
+      assert.equal(await confirm(read), true);
+      assert.deepEqual([await confirm(read), await undo(read)], [false, false]);
+      const { state, reference } = (await readReturn(bench.sql, made.id)) ?? {};
+      assert.deepEqual([state, reference, await bench.balance('anna')], ['confirmed', 'ref', 60n]);
+      await bench.assertSound();
+    });
+
     it('sends the same transfer again after a lost answer, and never another', async () => {
       const bench = await openBench(open);
       const payment = await bench.pay('anna', 'one', 100n, 100n);
@@ -357,6 +386,58 @@ forEachEngine((_engine, open) => {
       assert.equal(await bench.returns.retry(made.id), false);
       await bench.assertSound();
     });
+  });
+
+  it('is checked with all others, however many there are, up to so many disagreements', async () => {
+    const bench = await openBench(open);
+    const { sql } = bench;
+    const { made } = await bench.request('anna', await bench.pay('anna', 'one', 100n, 100n));
+    const ofReturn = `address, address_type, kind, payment, token, winc, amount, recipient, state, tries, due_at,
+      leased_until, leases, created_at, changed_at`;
+    const ofSpending = 'reason, attempt, state, signer, amount, created_at, changed_at';
+    const ids = Array.from({ length: 601 }, (_, n) => `zz ${String(n).padStart(4, '0')}`);
+    await sql.transaction(async (tx) => {
+      for (const id of ids) {
+        await tx.run(
+          `INSERT INTO payment_returns (id, request_key, ${ofReturn})
+           SELECT CAST(? AS TEXT), CAST(? AS TEXT), ${ofReturn} FROM payment_returns WHERE id = ?`,
+          ...[id, id, made.id],
+        );
+        await tx.run(
+          `INSERT INTO credits_spendings (id, ${ofSpending})
+           SELECT CAST(? AS TEXT), ${ofSpending} FROM credits_spendings WHERE id = ?`,
+          ...[id, made.id],
+        );
+      }
+    });
+    assert.deepEqual(await checkReturns(sql), []);
+    await sql.run("UPDATE credits_spendings SET amount = '99' WHERE id = ?", ids.at(-1) ?? '');
+    assert.deepEqual(await checkReturns(sql), [
+      'return zz 0600 is due with 100 winc, but the ledger has 99 reserved',
+    ]);
+    await sql.run("UPDATE credits_spendings SET state = 'settled' WHERE id LIKE 'zz%'");
+    assert.equal((await checkReturns(sql)).length, 100);
+  });
+
+  it('is checked against what the quotes of cards say was returned', async () => {
+    const bench = await openBench(open);
+    const { sql } = bench;
+    await sql.transaction(async (tx) => {
+      for (let n = 0; n < 501; n += 1) {
+        const row = {
+          ...aQuote,
+          id: `q ${String(n).padStart(4, '0')}`,
+          intentId: `pi_${n}`,
+          receiptId: `r ${n}`,
+        };
+        await insertQuote(tx, { row, adjustments: '[]', referer: null, dueAt: 0 });
+      }
+    });
+    assert.deepEqual(await checkReturns(sql), []);
+    await sql.run("UPDATE card_quotes SET returned = '5' WHERE id = 'q 0500'");
+    assert.deepEqual(await checkReturns(sql), ['quote q 0500 has 5 winc returned, but its returns took 0']);
+    await sql.run("UPDATE card_quotes SET returned = '5'");
+    assert.equal((await checkReturns(sql)).length, 100);
   });
 
   it('is seen by the check of the books where a return and the ledger disagree', async () => {

@@ -29,6 +29,7 @@ forEachEngine((_engine, open) => {
     await assert.rejects(s.x402.verify(payment), { reason: 'insufficient_funds' });
     await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
     assert.equal(await s.balance(), 0n);
+    assert.deepEqual(await stateOf(s.sql), ['failed'], 'nothing was sent, and nothing can land');
   });
 
   for (const withChain of [true, false]) {

@@ -233,6 +233,8 @@ describe('which way a return goes', () => {
       .wayOf(orders[0])
       ?.deliver({ ...order('card', 5n), quoteId: 'quote', wire: undefined, validUntil: undefined });
     assert.equal(card?.state, 'confirmed');
+    const nameless = { ...order('card', 5n), wire: undefined, validUntil: undefined };
+    await assert.rejects(Promise.resolve(ways.wayOf(orders[0])?.deliver(nameless)), /names no quote/);
     assert.deepEqual(sent(opened(t, world({ cards: undefined }))), all.slice(1));
     const withoutEvm = ['card usd', 'chain arweave', 'chain solana', 'chain ario'];
     assert.deepEqual(sent(opened(t, world({ evmKey: undefined }))), withoutEvm);
