@@ -378,4 +378,15 @@ export const survivors: readonly Survivor[] = [
     becomes: '&&',
     reason: 'what was credited has both or neither',
   },
+  {
+    file: 'src/payments/x402/x402-payments.ts',
+    was: 'reserve < bought',
+    becomes: 'reserve <= bought',
+    reason: 'equal amounts are one amount',
+  },
+  {
+    file: 'src/payments/x402/read-payment.ts',
+    was: 'throw error;',
+    reason: 'cannot be: nothing else is thrown there',
+  },
 ];

@@ -342,7 +342,7 @@ forEachEngine((_engine, open) => {
 
   test('a provider that is away is not asked about all of them, and each is put off by itself', async (t) => {
     const s = await setUp(t, await open(migrations));
-    for (let index = 0; index < 7; index += 1) await addQuote(s.sql, `q${index}`, {}, now - 10 + index);
+    for (let index = 0; index < 60; index += 1) await addQuote(s.sql, `q${index}`, {}, now - 100 + index);
     s.world.factsOf = away;
     await s.worker.start();
     await s.worker.settled();

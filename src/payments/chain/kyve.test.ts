@@ -108,6 +108,17 @@ test('confirmations are counted, and absence is said only when every node said s
   assert.equal((await reader.read(id)).state, 'pending');
   other.height = 1_002;
   assert.equal((await reader.read(id)).state, 'confirmed');
+  // As nodes of older versions say that there is none.
+  for (const node of [one, other]) node.transactions.set(id, { status: 400, body: { code: 5 } });
+  assert.equal((await reader.read(id)).state, 'not-found');
+  for (const answered of [
+    { status: 400, body: { code: 3 } },
+    { status: 500, body: {} },
+    { status: 200, body: { code: 5 } },
+  ]) {
+    other.transactions.set(id, answered);
+    assert.equal((await reader.read(id)).state, 'not-known');
+  }
   other.transactions.set(id, { status: 200, body: { tx_response: { txhash: 'CD'.repeat(32) } } });
   assert.equal((await reader.read(id)).state, 'not-known');
 });

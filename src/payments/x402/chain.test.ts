@@ -237,7 +237,7 @@ test('a permit was used by the transfer of just its amount in a transaction that
   answers.logs = [
     { ...paid, data: 7 },
     { ...paid, data: '0x1' },
-    { ...paid, data: '0x12c' },
+    { ...paid, data: '0x12c', transactionHash: word(9n) },
     { ...paid, data: word(301n) },
     { ...paid, transactionHash: 1 },
     { ...paid, transactionHash: '0x1' },

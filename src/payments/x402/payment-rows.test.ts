@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { winc } from '../../credits/credits.ts';
 import { creditsMigrations } from '../../credits/migrations.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
+import { findX402Network } from '../../formats/x402/networks.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { recentX402Payments, unclearPayments } from './by-hand.ts';
 import { x402Migrations } from './migrations.ts';
@@ -15,10 +16,12 @@ import {
   insertPaymentRow,
   leasePayment,
   type PaymentRow,
+  paymentId,
   readPaymentRow,
   releasePayment,
   renewLease,
 } from './payment-rows.ts';
+import type { SignedPayment } from './x402.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
@@ -44,6 +47,15 @@ const read = async (sql: Sql, id: string) => (await readPaymentRow(sql, id)) ?? 
 
 forEachEngine((_engine, open) => {
   const opened = () => open([...creditsMigrations, ...x402Migrations]);
+
+  it('a payment is known by its chain, its payer and its nonce; permits count theirs apart', () => {
+    const network = findX402Network('base');
+    assert.ok(network !== undefined);
+    const signed = { network, payer: '0xpayer', payment: { authorization: { nonce: '0x1' } } };
+    assert.equal(paymentId(signed as SignedPayment), 'eip155:8453:0xpayer:0x1');
+    const permit = { ...signed, payment: { ...signed.payment, permit: {} } };
+    assert.equal(paymentId(permit as unknown as SignedPayment), 'eip155:8453:0xpayer:permit2:0x1');
+  });
 
   describe('an x402 payment', () => {
     it('is read as it was written, whole', async () => {

@@ -4,6 +4,7 @@ import { after, before, describe, it, type TestContext, test } from 'node:test';
 import { startLocalArweave, TestWallet } from '../../../../test/support/local-arweave.ts';
 import { readConfig } from '../../../config/config.ts';
 import { winc } from '../../../credits/credits.ts';
+import { tryDecodeBase58 } from '../../../formats/base58.ts';
 import { namePrograms } from '../../../formats/solana/programs.ts';
 import { TestLedger, wallet } from '../../../localnet/solana/testing.ts';
 import { startFacilitator } from '../../../localnet/x402/testing.ts';
@@ -292,6 +293,24 @@ describe('which way a return goes', () => {
     };
     assert.equal(await read({ WORLD: 'local' }), 'confirmed');
     assert.equal(await read({ WORLD: 'public' }), 'pending');
+  });
+
+  it('on Solana is in lamports or in the token, as it was paid', async (t) => {
+    const simulated: Buffer[] = [];
+    const node = await startTestNode(t, (method, [wire]) => {
+      if (method === 'simulateTransaction') simulated.push(Buffer.from(String(wire), 'base64'));
+      const blockhash = solana.address;
+      return { value: { err: null, blockhash, lastValidBlockHeight: 5 } };
+    });
+    const ways = opened(t, world({ solanaRpcUrls: [node.url] }));
+    for (const token of ['solana', 'ario'])
+      await ways.wayOf({ kind: 'chain', chain: 'solana', token })?.prepare(order(solana.address, 5n));
+    const mint = tryDecodeBase58(namePrograms.mainnet.mint);
+    assert.ok(mint !== undefined);
+    assert.deepEqual(
+      simulated.map((wire) => wire.includes(mint)),
+      [false, true],
+    );
   });
 
   it('is read by hand where its chain is configured', (t) => {
