@@ -389,4 +389,34 @@ export const survivors: readonly Survivor[] = [
     was: 'throw error;',
     reason: 'cannot be: nothing else is thrown there',
   },
+  {
+    file: 'src/storage/sql/many-rows.ts',
+    was: 'size * width > maxValues',
+    becomes: '>=',
+    reason: 'the same rows in other batches',
+  },
+  { file: 'src/storage/sql/many-rows.ts', was: 'keys.length <= largestArray', reason: slower },
+  {
+    file: 'src/storage/sql/many-rows.ts',
+    was: 'keys.length <= largestSelect',
+    becomes: 'false',
+    reason: slower,
+  },
+  {
+    file: 'src/storage/sql/postgres/database.ts',
+    was: '2 ** attempt * Math.random()',
+    reason: 'only slower: the pause before another attempt',
+  },
+  {
+    file: 'src/storage/sql/postgres/migrate.ts',
+    was: 'SELECT activity.pid, activity.application_name AS application',
+    reason: onlyWords,
+  },
+  { file: 'src/storage/sql/postgres/standbys.ts', was: 'left <= 0', becomes: 'left < 0', reason: onlySooner },
+  { file: 'src/storage/sql/sqlite/database.ts', was: 'bytes / 2 ** 20', reason: onlyWords },
+  {
+    file: 'src/storage/sql/sqlite/group-commit.ts',
+    was: '0.5 + Math.random()',
+    reason: 'only busier: the lock is looked at more often',
+  },
 ];

@@ -467,6 +467,25 @@ describe('SQLite', () => {
     assert.equal(seen.length, 1_000);
   });
 
+  it('lets others have their turn while it streams', async () => {
+    const sql = open();
+    await sql.transaction(async (tx) => {
+      for (let n = 0; n < 1_000; n += 1) await tx.run('INSERT INTO rows (n) VALUES (?)', n);
+    });
+    let turns = 0;
+    const turn = () => {
+      turns += 1;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    try {
+      for await (const _ of sql.stream('SELECT n FROM rows'));
+    } finally {
+      clearImmediate(next);
+    }
+    assert.ok(turns >= 3, `${turns} turns in a thousand rows`);
+  });
+
   it('streams nothing but queries', async () => {
     const sql = open();
     await assert.rejects(async () => {
