@@ -419,4 +419,23 @@ export const survivors: readonly Survivor[] = [
     was: '0.5 + Math.random()',
     reason: 'only busier: the lock is looked at more often',
   },
+  {
+    file: 'src/credits/ledger/unite.ts',
+    was: 'done !== undefined',
+    becomes: 'done === undefined',
+    reason: slower,
+  },
+  {
+    file: 'src/credits/ledger/unite.ts',
+    was: 'AND NOT EXISTS (SELECT 1 FROM credits_accounts WHERE same_as = one.address)',
+    becomes: '(1 = 1 OR NOT EXISTS',
+    reason: 'only slower: what is united is united again, which changes nothing',
+  },
+  { file: 'src/credits/ledger/unite.ts', was: 'wallets.length > 0', becomes: '>=', reason: slower },
+  {
+    file: 'src/credits/ledger/unite.ts',
+    was: 'one.form < other.form',
+    becomes: '<=',
+    reason: 'no form is listed twice',
+  },
 ];
