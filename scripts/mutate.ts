@@ -8,13 +8,14 @@
  *   --again         tries also what was tried before
  *   --state FOLDER  where results are kept between runs (default: a folder of the system's temporary one)
  *   --jobs N        processes at a time (default 1)
- *   --postgres      with the tests on PostgreSQL, which is started, instead of SQLite
+ *   --postgres      what the tests do not notice on SQLite, with those on PostgreSQL, which is started
  *   --simulate      what no test notices is put into the simulated world, too (`mutants/simulation.ts`)
  *
  * A mutant is one small change: `mutants/make.ts` says which kinds there are. The nearest tests that reach it are run up
  * to the first that fails. One that lives is to be killed by a test, or stands in `mutants/survivors.ts` with the reason
  * why it may live; any other makes the run fail.
  */
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   appendFileSync,
@@ -157,16 +158,12 @@ class Room {
           process: this.#processOptions(),
         })
       : undefined;
-    this.#resultFile = join(
-      options.state,
-      `${room.replaceAll('/', '-')}${options.postgres ? '-postgres' : ''}.jsonl`,
-    );
-    if (existsSync(this.#resultFile)) {
-      for (const line of readFileSync(this.#resultFile, 'utf8').split('\n').filter(Boolean)) {
-        const result: Result = JSON.parse(line);
-        this.results.set(result.id, result);
-      }
-    }
+    const resultsOf = (engine: string) => join(options.state, `${room.replaceAll('/', '-')}${engine}.jsonl`);
+    this.#resultFile = resultsOf(options.postgres ? '-postgres' : '');
+    for (const result of readResults(this.#resultFile)) this.results.set(result.id, result);
+    if (!options.postgres) return;
+    for (const result of readResults(resultsOf('')))
+      if (result.verdict !== 'survived') this.results.set(result.id, result);
   }
 
   chosen(): Tried[] {
@@ -367,6 +364,12 @@ class Room {
   }
 }
 
+function readResults(file: string): Result[] {
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line): Result => JSON.parse(line));
+}
+
 interface TestsOfFile extends ChosenTests {
   readonly ms: number;
 }
@@ -390,7 +393,12 @@ function describe({ id, file, line, kind, was, becomes }: Mutant): string {
 
 const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const temporary = mkdtempSync(join(memory, 'turnpike-mutants-'));
-process.on('exit', () => rmSync(temporary, { recursive: true, force: true }));
+process.on('exit', () => {
+  // Left by tests that were ended on the way (`test/support/small-disk.ts`).
+  for (const disk of globSync(join(temporary, 'turnpike-small-disk-*')))
+    spawnSync('umount', ['--lazy', disk]);
+  rmSync(temporary, { recursive: true, force: true });
+});
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 mkdirSync(options.state, { recursive: true });

@@ -101,6 +101,9 @@ async function survey(file: string): Promise<Survey> {
       return false;
     }
   };
+  // By hooks of suites, which run for every test.
+  const byHooks = new Set<number>();
+  state.reached = byHooks;
   const first = await passes(() =>
     runChosen(
       { file },
@@ -108,11 +111,15 @@ async function survey(file: string): Promise<Survey> {
         began: () => {
           state.reached = new Set();
         },
-        ended: (name, ms) => tests.push({ name, ms, reached: [...(state.reached ?? [])] }),
+        ended: (name, ms) => {
+          tests.push({ name, ms, reached: [...(state.reached ?? [])] });
+          state.reached = byHooks;
+        },
       },
     ),
   );
   state.reached = undefined;
+  for (const test of tests) test.reached = [...new Set([...test.reached, ...byHooks])];
   if (!first) return { file, tests, runs: 'failing' };
   const each = await passes(async () => {
     for (const { name } of tests.toReversed()) await runChosen({ file, only: [name] });

@@ -102,6 +102,7 @@ forEachEngine((_engine, open) => {
       );
       assert.equal(await owned(credits, key.wallet.address), 20n);
       assert.deepEqual(await credits.approvals(friend, kyve), []);
+      assert.deepEqual((await credits.balance(key.wallet.address))?.receivedApprovals, []);
       await assert.rejects(lend(credits, key.wallet.address, kyve, 1n, 'again'), InvalidApproval);
       await assertSound(credits);
     });
@@ -160,6 +161,9 @@ forEachEngine((_engine, open) => {
       const { credits, sql } = await openTestLedger(open);
       await credits.unite(key);
       assert.deepEqual(await sql.all('SELECT address FROM credits_accounts'), []);
+      await give(credits, friend, 1n, 'to another');
+      await credits.unite(key);
+      assert.deepEqual(await sql.all('SELECT address FROM credits_accounts'), [{ address: friend }]);
       await give(credits, keyHash, 3n);
       await credits.unite(key);
       // No second key has this form. Whoever claimed it would get nothing.

@@ -6,7 +6,7 @@ import { CardProviderUnavailable } from './errors.ts';
 import { cardMigrations } from './migrations.ts';
 import type { PaymentFacts } from './provider.ts';
 import { mostRefundTries } from './quotes.ts';
-import { giveBackIfOwed, oweRefundIn, type RefundContext } from './refunds.ts';
+import { countOwedRefunds, giveBackIfOwed, oweRefundIn, type RefundContext } from './refunds.ts';
 import { failQuote } from './sync.ts';
 import { now, paid, setUpQuote } from './testing.ts';
 
@@ -38,21 +38,34 @@ async function setUp(sql: Sql) {
 
 forEachEngine((_engine, open) => {
   it('asks under the same number until it was answered, then under the next', async () => {
-    const s = await setUp(await open(cardMigrations));
+    const sql = await open(cardMigrations);
+    const s = await setUp(sql);
     await failQuote(s.context, 'quote', 'expired');
     await s.sync({});
     s.world.onRefund = () => Promise.reject(new CardProviderUnavailable('lost'));
     await assert.rejects(s.giveBack(), CardProviderUnavailable);
     await assert.rejects(s.giveBack(), CardProviderUnavailable);
     s.world.onRefund = async () => undefined;
+    assert.deepEqual(await countOwedRefunds(sql), { owed: 1, givenUp: 0 });
     assert.deepEqual(await s.giveBack(), ['refund-failed']);
+    assert.equal((await s.row()).refundAfter, now + 60_000);
+    assert.deepEqual(await s.giveBack(), []);
+    s.clock.now += 60_000;
+    assert.deepEqual(await s.giveBack(), ['refund-failed']);
+    assert.equal(
+      (await s.row()).refundAfter,
+      s.clock.now + 240_000,
+      'each wait is four times the one before',
+    );
+    s.clock.now += 240_000 - 1;
     assert.deepEqual(await s.giveBack(), []);
     s.clock.now += day;
     s.world.onRefund = async () => 'charge_already_refunded';
     s.says({ refunded: 1000 });
     assert.deepEqual(await s.giveBack(), ['refunded']);
-    assert.deepEqual(s.numbers, [1, 1, 1, 2]);
-    assert.deepEqual([(await s.row()).refundDue, (await s.row()).refundTries], [false, 2]);
+    assert.deepEqual(s.numbers, [1, 1, 1, 2, 3]);
+    assert.deepEqual([(await s.row()).refundDue, (await s.row()).refundTries], [false, 3]);
+    assert.deepEqual(await countOwedRefunds(sql), { owed: 0, givenUp: 0 });
   });
 
   it('counts two that ask at once as one try: they ask under the same key', async () => {

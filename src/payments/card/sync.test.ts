@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { PromoCodeRefused, winc } from '../../pricing/pricing.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { PurchaseRefused } from './errors.ts';
 import { cardMigrations } from './migrations.ts';
@@ -59,6 +60,34 @@ forEachEngine((_engine, open) => {
       assert.deepEqual(calls, ['promo released', 'failed']);
       const { state, refundDue, failure: reason, receiptId } = await row();
       assert.deepEqual([state, refundDue, reason, receiptId], ['failed', true, failure, undefined]);
+    }
+  });
+
+  it('refuses nothing that another has delivered, or ended, before the refusal is written', async () => {
+    for (const [meanwhile, calls] of [
+      ['delivered', ['paid']],
+      ['ended', ['promo released', 'failed']],
+    ] as const) {
+      const sql = await open(cardMigrations);
+      const s = await setUpQuote(sql);
+      const refusing = (await setUpQuote(await open(cardMigrations), new PurchaseRefused('sold out')))
+        .context;
+      const [earlier, later] = [await s.ask(), await s.ask()];
+      let transactions = 0;
+      const between: Sql = Object.assign(Object.create(sql), {
+        async transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+          transactions += 1;
+          if (transactions === 2) {
+            if (meanwhile === 'delivered') await syncQuote(s.context, 'quote', paid, earlier);
+            else await failQuote(s.context, 'quote', 'session_error');
+          }
+          return sql.transaction(work);
+        },
+      });
+      assert.deepEqual(await syncQuote({ ...refusing, sql: between }, 'quote', paid, later), []);
+      assert.equal(transactions, 2);
+      assert.deepEqual(s.calls, calls);
+      assert.equal((await s.row()).refundDue, false);
     }
   });
 

@@ -228,6 +228,7 @@ forEachEngine((_engine, open) => {
 
     it('are read on from where they were read to', async () => {
       const sql = await open(cardMigrations);
+      await sql.run("INSERT INTO card_cursor (name, value) VALUES ('another list', 3)");
       assert.equal(await readCursor(sql), undefined);
       await writeCursor(sql, 5);
       await writeCursor(sql, 7);

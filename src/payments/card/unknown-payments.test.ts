@@ -39,6 +39,12 @@ forEachEngine((_engine, open) => {
     assert.equal(await bench.balance(), credited);
     assert.deepEqual(await unknown(bench), []);
     await bench.until(async () => (await openEvents(bench.sql, 10)).length === 0);
+    // What speaks of it is dealt with also where another has put the quote back.
+    await bench.cards.settled();
+    await bench.sql.run("UPDATE card_events SET state = 'open'");
+    await record?.credit?.();
+    assert.deepEqual(await openEvents(bench.sql, 10), []);
+    assert.equal(await bench.balance(), credited);
     assert.deepEqual((await bench.credits.selfCheck()).problems, []);
   });
 

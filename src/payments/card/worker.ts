@@ -58,7 +58,10 @@ const firstCursorSeconds = 24 * 3600;
 const eventLifeMs = 40 * 24 * 3600 * 1000;
 
 export interface WorkerOptions extends RefundContext {
-  readonly provider: CardProvider;
+  readonly provider: Pick<
+    CardProvider,
+    'close' | 'eventsSince' | 'factsOf' | 'paymentOf' | 'quoteIdOf' | 'refund'
+  >;
   /** What the payments of this ledger are marked with, so that those of another that shares the provider's account are told apart. */
   readonly ledgerId: () => Promise<string>;
   readonly log: Logger;

@@ -9,8 +9,8 @@ import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
 import type { ChainTransaction, Transfer } from './chain.ts';
 import { ChainPayments } from './chain-payments.ts';
 import { ChainPaymentRefused, ChainUnavailable } from './errors.ts';
-import { readRow } from './store.ts';
-import { type FakeChains, fakeTokens, serviceWallets } from './testing.ts';
+import { insertRow, readRow } from './store.ts';
+import { aChainPayment, type FakeChains, fakeTokens, serviceWallets } from './testing.ts';
 
 const id = 'T'.repeat(43);
 const payer = 'P'.repeat(43);
@@ -66,7 +66,7 @@ async function setUp(open: OpenForTest, { attempts = 1, lookUpsPerMinute = 100 }
 const refused = (kind: string) => (error: unknown) =>
   error instanceof ChainPaymentRefused && error.refusal.kind === kind;
 
-forEachEngine((_engine, open) => {
+forEachEngine((engine, open) => {
   describe('a reported payment', () => {
     it('is priced and credited when it is confirmed, with all that is known of it', async () => {
       const s = await setUp(open);
@@ -265,6 +265,32 @@ forEachEngine((_engine, open) => {
       assert.equal(s.outside.lookups, 1);
     });
 
+    it('is looked for once for all who ask at the same time, and again for who asks later', async () => {
+      const s = await setUp(open);
+      const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+      s.outside.slow = held;
+      s.says({ state: 'pending', transfer: paid });
+      const asking = [
+        s.report(),
+        s.report(),
+        s.payments.report('arweave', id, { client: '198.51.100.7' }),
+        s.payments.find(id, client),
+        s.payments.takeIn('arweave', id),
+      ];
+      while (s.outside.lookups === 0) await new Promise(setImmediate);
+      letGo();
+      const found = await Promise.all(asking);
+      assert.ok(found.every((row) => row?.state === 'pending'));
+      assert.equal(s.outside.lookups, 1);
+      // The same for one that is stored; over a network the second may ask when the first has its answer.
+      s.time.now += 2_000;
+      await Promise.all(engine === 'sqlite' ? [s.report(), s.report()] : [s.report()]);
+      assert.equal(s.outside.lookups, 2);
+      s.time.now += minute;
+      await s.report();
+      assert.equal(s.outside.lookups, 3);
+    });
+
     it('that is found costs its reporter nothing of what may be unknown', async () => {
       const s = await setUp(open, { lookUpsPerMinute: 1 });
       s.says({ state: 'confirmed', transfer: paid });
@@ -278,6 +304,28 @@ forEachEngine((_engine, open) => {
         refused('not-found'),
       );
       assert.equal((await s.payments.find(id, client)).state, 'credited', 'what is stored takes nothing');
+    });
+
+    it('that failed is looked for again by reports as often as an unknown one', async () => {
+      const s = await setUp(open, { lookUpsPerMinute: 2 });
+      await insertRow(s.sql, {
+        ...{
+          ...aChainPayment,
+          transaction_id: id,
+          state: 'failed',
+          failure_reason: 'not_found',
+          ended_at: 1,
+        },
+        ...{ checked_at: 0, next_check_at: s.time.now + 60 * minute },
+      });
+      for (const lookups of [1, 2, 2]) {
+        assert.equal((await s.report()).state, 'failed');
+        assert.equal(s.outside.lookups, lookups, 'as many as may be unknown');
+        s.time.now += 2_001;
+      }
+      s.time.now += 2 * minute;
+      s.says({ state: 'confirmed', transfer: paid });
+      assert.equal((await s.report()).state, 'credited');
     });
 
     it('is taken in without a report, once', async () => {
@@ -299,6 +347,12 @@ forEachEngine((_engine, open) => {
       await assert.rejects(s.payments.find('x', client), refused('not-found'));
       await assert.rejects(s.payments.find(hash, client), refused('not-found'));
       assert.equal(s.outside.lookups, 2, 'two names of one coin are one way to read it');
+      for (const name of ['matic', 'pol']) {
+        s.outside.lookups = 0;
+        await assert.rejects(s.payments.find(hash, client, name), refused('not-found'));
+        assert.equal(s.outside.lookups, 1, `it is looked for by the name ${name}`);
+      }
+      s.outside.lookups = 2;
       await assert.rejects(s.payments.find(hash, client, 'arweave'), refused('not-found'));
       assert.equal(s.outside.lookups, 2);
       const onPolygon = { ...paid, recipient: serviceWallets.ethereum, sender: serviceWallets.ethereum };
@@ -312,6 +366,9 @@ forEachEngine((_engine, open) => {
       await assert.rejects(s.payments.find(hash, client), refused('wrong-target'));
       say('polygon-usdc', { state: 'confirmed', transfer: { ...onPolygon, sender: other } });
       await assert.rejects(s.payments.find(hash, client), refused('excluded-sender'));
+      s.outside.chainDown = 'polygon-usdc';
+      await assert.rejects(s.payments.find(hash, client), refused('wrong-target'), 'that is certain');
+      s.outside.chainDown = false;
       s.outside.transactions.delete(`polygon ${hash}`);
       s.outside.chainDown = 'polygon-usdc';
       await assert.rejects(s.payments.find(hash, client), ChainUnavailable, 'it may be there');

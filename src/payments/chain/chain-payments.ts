@@ -147,12 +147,13 @@ export class ChainPayments {
 
   /** Each way to read an id once: some tokens are two names of one coin. */
   #candidates(transactionId: string, tokenName: string | undefined): Candidate[] {
-    const tokens = [...this.#options.tokens.values()].filter(
-      ({ token }, index, all) =>
-        (tokenName === undefined || token === tokenName) &&
-        all.findIndex(({ reader }) => reader === all[index]?.reader) === index,
+    const named = [...this.#options.tokens.values()].filter(
+      ({ token }) => tokenName === undefined || token === tokenName,
     );
-    return tokens.flatMap((token) => {
+    const ways = named.filter(
+      ({ reader }, index) => named.findIndex((other) => other.reader === reader) === index,
+    );
+    return ways.flatMap((token) => {
       const id = token.reader.parseId(transactionId);
       return id === undefined ? [] : [{ token, id }];
     });

@@ -184,6 +184,8 @@ describe('reading payments from Ethereum', () => {
     const read = (...urls: string[]) =>
       evmReader({ endpoints: endpoints(...urls), minConfirmations: 5 }).read(id);
     assert.deepEqual(await read(high.url, low.url), { state: 'not-found', at: 96 });
+    assert.deepEqual(await read((await none('0x0')).url), { state: 'not-found', at: 0 });
+    await assert.rejects(read((await none('-0x1')).url));
     assert.equal((await read(high.url, away)).state, 'not-known');
     await assert.rejects(read(away, away));
     mined('0x1', '0x68');
@@ -268,6 +270,9 @@ describe('reading payments from Ethereum', () => {
         { id: hashOf(2), at: timeOf(head - 12_000) },
       ]);
       assert.equal((await collected(tokenHistory(pool, erc20, 0))).length, 3);
+      assert.equal((await collected(tokenHistory(pool, erc20, timeOf(head - 12_000)))).length, 2);
+      transfers.set(head, [{ blockNumber: hex(head) }]);
+      await assert.rejects(collected(tokenHistory(pool, erc20, 0)), /a log without a transaction/);
     });
   });
 });

@@ -101,11 +101,24 @@ test('confirmations are counted, and absence is said only when every node said s
   t.after(() => Promise.all([reader, partly, nobody].map((each) => each.close?.())));
   assert.equal((await reader.read(id)).state, 'not-found');
   assert.equal((await partly.read(id)).state, 'not-known');
-  await assert.rejects(nobody.read(id));
+  await assert.rejects(nobody.read(id), Error);
+  const { cause } = (await partly.read(id)) as { cause?: unknown };
+  assert.ok(cause instanceof Error, 'why it is not known');
   other.transactions.set(id, answer([send([coin('5')])], { height: 998 }));
   assert.equal((await reader.read(id)).state, 'pending');
   other.height = 1_002;
   assert.equal((await reader.read(id)).state, 'confirmed');
+  // As nodes of older versions say that there is none.
+  for (const node of [one, other]) node.transactions.set(id, { status: 400, body: { code: 5 } });
+  assert.equal((await reader.read(id)).state, 'not-found');
+  for (const answered of [
+    { status: 400, body: { code: 3 } },
+    { status: 500, body: {} },
+    { status: 200, body: { code: 5 } },
+  ]) {
+    other.transactions.set(id, answered);
+    assert.equal((await reader.read(id)).state, 'not-known');
+  }
   other.transactions.set(id, { status: 200, body: { tx_response: { txhash: 'CD'.repeat(32) } } });
   assert.equal((await reader.read(id)).state, 'not-known');
 });
@@ -116,13 +129,14 @@ test('what was paid since a moment is listed page by page, by the first node tha
   const all = Array.from({ length: 230 }, (_, index) => ({
     ...{ txhash: hashOf(index), timestamp: new Date(newest - index * 6_000).toISOString(), code: 0 },
   }));
+  let newer: object[] = [];
   const asked: string[] = [];
   const listing = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://node');
     const page = Number(searchParams.get('page'));
     asked.push(`${searchParams.get('query')} ${searchParams.get('order_by')} ${page}`);
     const limit = Number(searchParams.get('limit'));
-    const listed = all.slice((page - 1) * limit, page * limit);
+    const listed = [...newer, ...all].slice((page - 1) * limit, page * limit);
     // As nodes do for a page behind the last.
     response.statusCode = listed.length === 0 ? 500 : 200;
     response.end(JSON.stringify({ txs: [], tx_responses: listed, total: String(all.length) }));
@@ -140,4 +154,12 @@ test('what was paid since a moment is listed page by page, by the first node tha
   assert.deepEqual(asked, [`${question} 1`, `${question} 2`]);
   assert.equal((await collected(kyveHistory([url], service, 0))).length, 230);
   await assert.rejects(collected(kyveHistory([broken], service, since)), /listed no transactions/);
+  for (const odd of [
+    { timestamp: all[0]?.timestamp },
+    { txhash: hashOf(1) },
+    { txhash: hashOf(1), timestamp: 'now' },
+  ]) {
+    newer = [odd];
+    await assert.rejects(collected(kyveHistory([url], service, since)), /without hash or time/);
+  }
 });

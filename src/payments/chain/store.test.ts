@@ -18,28 +18,11 @@ import {
   recentChainPayments,
   voidPayment,
 } from './store.ts';
+import { aChainPayment } from './testing.ts';
 
 const day = 86_400_000;
 const now = 100 * day;
-const pending: ChainPaymentRow = {
-  ...{
-    chain: 'arweave',
-    transaction_id: 'tx',
-    token: 'arweave',
-    state: 'pending',
-    quantity: '10',
-    winc: '9',
-  },
-  ...{
-    adjustments: '[]',
-    usd_equivalent: '1',
-    sender: 'from',
-    destination: 'to',
-    destination_type: 'arweave',
-  },
-  ...{ referer: null, created_at: 1, ended_at: null, block_height: null, failure_reason: null, checks: 0 },
-  ...{ checked_at: 2, next_check_at: now, missing_since: null, seen_height: null },
-};
+const pending: ChainPaymentRow = { ...aChainPayment, next_check_at: now };
 
 const add = (sql: Sql, transaction_id: string, more: Partial<ChainPaymentRow> = {}) =>
   insertRow(sql, { ...pending, transaction_id, ...more });
@@ -58,6 +41,8 @@ forEachEngine((_engine, open) => {
       const sql = await opened();
       assert.equal(await add(sql, 'tx'), true);
       assert.equal(await add(sql, 'tx', { quantity: '99' }), false);
+      const elsewhere: ChainPaymentRow = { ...pending, state: 'failed' };
+      assert.equal(await moveRow(sql, elsewhere, { ...pending, checks: 5 }), false, 'it waits');
       assert.equal(await add(sql, 'tx', { chain: 'solana' }), true);
       assert.deepEqual(await readRow(sql, 'arweave', 'tx'), pending);
       assert.equal(await readRow(sql, 'ethereum', 'tx'), undefined);

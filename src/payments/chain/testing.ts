@@ -1,5 +1,6 @@
 /** Chains that know what a test tells them, and can be switched off. */
 import type { AcceptedToken, ChainTransaction } from './chain.ts';
+import type { ChainPaymentRow } from './store.ts';
 
 /** The wallets that are paid in tests. */
 export const serviceWallets = {
@@ -58,3 +59,19 @@ export function fakeTokens(outside: FakeChains): Map<string, AcceptedToken> {
     ['polygon-usdc', { ...matic, token: 'polygon-usdc', reader: usdc }],
   ]);
 }
+
+/** One that was reported and waits. */
+export const aChainPayment: ChainPaymentRow = {
+  ...{
+    chain: 'arweave',
+    transaction_id: 'tx',
+    token: 'arweave',
+    state: 'pending',
+    quantity: '10',
+    winc: '9',
+  },
+  ...{ adjustments: '[]', usd_equivalent: '1', sender: 'from', destination: 'to' },
+  ...{ destination_type: 'arweave', referer: null, created_at: 1, ended_at: null, block_height: null },
+  ...{ failure_reason: null, checks: 0, checked_at: 2, next_check_at: 0, missing_since: null },
+  seen_height: null,
+};

@@ -108,3 +108,23 @@ test('a run that is stopped ends after the record that it is at', async () => {
     { source: 'card payments', reason: 'the service was stopped' },
   ]);
 });
+
+test('no more is told at once than a person reads, and what is left is said to be', async () => {
+  const one = record('one');
+  const many = (count: number): OutsideSource => ({
+    name: 'card payments',
+    async *unknown() {
+      for (let told = 0; told < count; told += 1) yield one;
+    },
+  });
+  for (const [count, failures] of [
+    [100_000, 0],
+    [100_001, 1],
+  ] as const) {
+    const reconciler = new Reconciler({ sources: [many(count)], log: silentLog });
+    reconciler.start({ since: 0, dryRun: true });
+    await reconciler.settled();
+    assert.equal(reconciler.report?.records.length, 100_000);
+    assert.equal(reconciler.report?.failures.length, failures);
+  }
+});

@@ -7,9 +7,13 @@ import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
 import { formsOfSolanaKey } from '../../wallets/address-forms.ts';
 import { ed25519RawPublicKey } from '../../wallets/solana/ed25519.ts';
 import { testEd25519Key } from '../../wallets/testing/keys.ts';
+import { insertQuote, type QuoteRow } from '../card/quotes.ts';
+import { aQuote } from '../card/testing.ts';
 import { NotSettled } from './by-hand.ts';
 import { checkReturns } from './check.ts';
+import { returnRules } from './credit-returns.ts';
 import { ReturnRefused } from './returns.ts';
+import { confirmReturn, type ReturnRow, readReturn, undoReturn } from './rows.ts';
 import {
   dayMs,
   gift,
@@ -38,6 +42,13 @@ async function openBench(open: OpenForTest, rules = testRules) {
 
 const refusedWith = (kind: ReturnRefused['kind'], words: RegExp) => (error: unknown) =>
   error instanceof ReturnRefused && error.kind === kind && words.test(error.message);
+
+it('the rules are what the operator configures, in days, percent and credits', () => {
+  const configured = { RETURN_WINDOW_DAYS: 14, RETURN_FEE_PERCENT: 2.5, RETURN_MINIMUM_CREDITS: 0.25 };
+  assert.deepEqual(returnRules(configured), {
+    ...{ windowMs: 14 * dayMs, feeBasisPoints: 250n, minimumWinc: 250_000_000_000n },
+  });
+});
 
 forEachEngine((_engine, open) => {
   describe('returning a payment', () => {
@@ -103,6 +114,7 @@ forEachEngine((_engine, open) => {
       const off = await openBench(open, { ...testRules, windowMs: 0 });
       await off.pay('anna', 'one', 1_000n, 1_000n);
       await assert.rejects(off.request('anna', 'one'), refusedWith('off', /does not return/));
+      assert.deepEqual(await off.unspent('anna'), {});
       assert.equal(await off.balance('anna'), 1_000n);
     });
   });
@@ -166,6 +178,52 @@ forEachEngine((_engine, open) => {
       await bench.assertSound();
     });
 
+    it('is what a card paid for itself: nothing of a gift, of another purchase, or of what went back', async () => {
+      const bench = await openBench(open);
+      const pay = async (
+        id: string,
+        reason: 'payment' | 'gifted_payment_redemption' = 'payment',
+        more: Partial<QuoteRow> = {},
+      ) => {
+        await bench.sql.transaction(async (tx) => {
+          const row: QuoteRow = {
+            ...aQuote,
+            ...{ id, intentId: `pi_${id}`, purpose: 'top-up', state: 'paid', paidAmount: 500 },
+            ...{ receiptId: `receipt ${id}`, ...more },
+          };
+          await insertQuote(tx, { row, adjustments: '[]', referer: null, dueAt: 0 });
+          await bench.credits.within(tx).credit({
+            ...{ address: 'anna', addressType: 'arweave', amount: winc(1_000n), reason },
+            id: `receipt ${id}`,
+            payment: {
+              ...{ type: 'fiat', paymentAmount: '500', currencyType: 'usd', paymentProvider: 'stripe' },
+              ...{ receiptId: `receipt ${id}`, giftMessage: null },
+            },
+          });
+        });
+      };
+      await pay('own');
+      await pay('gift', 'gifted_payment_redemption');
+      await pay('name', 'payment', { purpose: 'arns' });
+      await pay('partly', 'payment', { takenBack: winc(400n) });
+      await pay('disputed', 'payment', { state: 'charged_back' });
+      await pay('undelivered', 'payment', { undelivered: true });
+      const found = await bench.returns.returnable('anna');
+      assert.deepEqual(
+        found
+          .map(({ payment, unspent, amount, refusal = '' }) =>
+            `${payment} ${unspent} ${amount} ${refusal}`.trim(),
+          )
+          .sort(),
+        [
+          'receipt disputed 1000 500 its payment is disputed or has gone back',
+          'receipt own 1000 500',
+          'receipt partly 600 300',
+          'receipt undelivered 1000 500 its payment is disputed or has gone back',
+        ],
+      );
+    });
+
     it('is nothing of a wallet that owes', async () => {
       const bench = await openBench(open);
       await bench.pay('anna', 'one', 100n, 100n);
@@ -176,6 +234,34 @@ forEachEngine((_engine, open) => {
   });
 
   describe('sending', () => {
+    it('begins when it is asked for, and by one who still has the return', async () => {
+      const bench = await openBench(open);
+      const payment = await bench.pay('anna', 'one', 100n, 100n);
+      bench.returns.start();
+      await bench.returns.settled();
+      bench.bank.isFinal = false;
+      const { made } = await bench.request('anna', payment, 40n);
+      await bench.returns.settled();
+      assert.equal(bench.bank.arrived.size, 1);
+      await bench.returns.stop();
+      const read = await readReturn(bench.sql, made.id);
+      assert.ok(read !== undefined);
+      const stale = { ...read, leases: read.leases - 1 };
+      const confirm = (row: ReturnRow) =>
+        bench.sql.transaction((tx) => confirmReturn(tx, bench.credits, row, 'ref', 5));
+      const undo = (row: ReturnRow) =>
+        bench.sql.transaction((tx) =>
+          undoReturn(tx, bench.credits, row, { state: 'failed', reason: 'x' }, 5),
+        );
+      assert.deepEqual([await confirm(stale), await undo(stale)], [false, false]);
+      assert.equal((await readReturn(bench.sql, made.id))?.state, 'sent');
+      assert.equal(await confirm(read), true);
+      assert.deepEqual([await confirm(read), await undo(read)], [false, false]);
+      const { state, reference } = (await readReturn(bench.sql, made.id)) ?? {};
+      assert.deepEqual([state, reference, await bench.balance('anna')], ['confirmed', 'ref', 60n]);
+      await bench.assertSound();
+    });
+
     it('sends the same transfer again after a lost answer, and never another', async () => {
       const bench = await openBench(open);
       const payment = await bench.pay('anna', 'one', 100n, 100n);
@@ -268,6 +354,9 @@ forEachEngine((_engine, open) => {
       const settle = (transaction: string, id = one?.id ?? '') => bench.returns.settle(id, transaction);
       const refused = (words: RegExp) => (error: unknown) =>
         error instanceof NotSettled && words.test(error.message);
+      bench.outside.isConfigured = false;
+      await assert.rejects(settle('tx1'), refused(/the chain of arweave is not configured here/));
+      bench.outside.isConfigured = true;
       await assert.rejects(settle('nonsense'), refused(/no transaction can have/));
       await assert.rejects(settle('tx1'), refused(/not there/));
       bench.transfers.set('tx1', { recipient: 'somebody', quantity: 100n });
@@ -297,6 +386,58 @@ forEachEngine((_engine, open) => {
       assert.equal(await bench.returns.retry(made.id), false);
       await bench.assertSound();
     });
+  });
+
+  it('is checked with all others, however many there are, up to so many disagreements', async () => {
+    const bench = await openBench(open);
+    const { sql } = bench;
+    const { made } = await bench.request('anna', await bench.pay('anna', 'one', 100n, 100n));
+    const ofReturn = `address, address_type, kind, payment, token, winc, amount, recipient, state, tries, due_at,
+      leased_until, leases, created_at, changed_at`;
+    const ofSpending = 'reason, attempt, state, signer, amount, created_at, changed_at';
+    const ids = Array.from({ length: 601 }, (_, n) => `zz ${String(n).padStart(4, '0')}`);
+    await sql.transaction(async (tx) => {
+      for (const id of ids) {
+        await tx.run(
+          `INSERT INTO payment_returns (id, request_key, ${ofReturn})
+           SELECT CAST(? AS TEXT), CAST(? AS TEXT), ${ofReturn} FROM payment_returns WHERE id = ?`,
+          ...[id, id, made.id],
+        );
+        await tx.run(
+          `INSERT INTO credits_spendings (id, ${ofSpending})
+           SELECT CAST(? AS TEXT), ${ofSpending} FROM credits_spendings WHERE id = ?`,
+          ...[id, made.id],
+        );
+      }
+    });
+    assert.deepEqual(await checkReturns(sql), []);
+    await sql.run("UPDATE credits_spendings SET amount = '99' WHERE id = ?", ids.at(-1) ?? '');
+    assert.deepEqual(await checkReturns(sql), [
+      'return zz 0600 is due with 100 winc, but the ledger has 99 reserved',
+    ]);
+    await sql.run("UPDATE credits_spendings SET state = 'settled' WHERE id LIKE 'zz%'");
+    assert.equal((await checkReturns(sql)).length, 100);
+  });
+
+  it('is checked against what the quotes of cards say was returned', async () => {
+    const bench = await openBench(open);
+    const { sql } = bench;
+    await sql.transaction(async (tx) => {
+      for (let n = 0; n < 501; n += 1) {
+        const row = {
+          ...aQuote,
+          id: `q ${String(n).padStart(4, '0')}`,
+          intentId: `pi_${n}`,
+          receiptId: `r ${n}`,
+        };
+        await insertQuote(tx, { row, adjustments: '[]', referer: null, dueAt: 0 });
+      }
+    });
+    assert.deepEqual(await checkReturns(sql), []);
+    await sql.run("UPDATE card_quotes SET returned = '5' WHERE id = 'q 0500'");
+    assert.deepEqual(await checkReturns(sql), ['quote q 0500 has 5 winc returned, but its returns took 0']);
+    await sql.run("UPDATE card_quotes SET returned = '5'");
+    assert.equal((await checkReturns(sql)).length, 100);
   });
 
   it('is seen by the check of the books where a return and the ledger disagree', async () => {

@@ -83,24 +83,28 @@ export function openReturnsBench(sql: Sql, rules: ReturnRules = testRules) {
   const credits = createCredits({ sql, now });
   const { bank, way } = fakeBank();
   const transfers = new Map<string, { recipient: string; quantity: bigint }>();
+  const outside = { isConfigured: true };
   const returns = createCreditReturns(rules, {
     ...{ sql, credits, log: silentLog, now },
     ways: {
       wayOf: () => (bank.hasKey ? way : undefined),
-      readerOf: () => ({
-        parseId: (text) => (text.startsWith('tx') ? text : undefined),
-        async read(id) {
-          const found = transfers.get(id);
-          return found === undefined
-            ? { state: 'not-found' }
-            : { state: 'confirmed', transfer: { sender: 'operator', ...found } };
-        },
-      }),
+      readerOf: () =>
+        outside.isConfigured
+          ? {
+              parseId: (text) => (text.startsWith('tx') ? text : undefined),
+              async read(id) {
+                const found = transfers.get(id);
+                return found === undefined
+                  ? { state: 'not-found' }
+                  : { state: 'confirmed', transfer: { sender: 'operator', ...found } };
+              },
+            }
+          : undefined,
       close: async () => {},
     },
   });
   return {
-    ...{ sql, credits, clock, bank, returns, transfers },
+    ...{ sql, credits, clock, bank, returns, transfers, outside },
     wallet: (address: string) => ({ kind: 'arweave' as const, address }),
     request: (address: string, payment: string, amount?: bigint, key: string = crypto.randomUUID()) =>
       returns.request({

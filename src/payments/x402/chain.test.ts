@@ -122,6 +122,9 @@ test('one that has run out is unused for good only in a block that is past its e
   assert.deepEqual(await fateOf(current.url, 300), { kind: 'unused' });
   await assert.rejects(fateOf(behind.url, 300), ChainUnavailable);
   assert.deepEqual(await fateOf(behind.url, 900), { kind: 'unused' });
+  assert.deepEqual(await fateOf(behind.url, 0), { kind: 'unused' }, 'it has not run out yet');
+  assert.deepEqual(await fateOf(current.url, 1), { kind: 'unused' });
+  assert.deepEqual(await fateOf(behind.url, 600), { kind: 'unused' }, 'a block of its very end');
 });
 
 const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5';
@@ -234,6 +237,7 @@ test('a permit was used by the transfer of just its amount in a transaction that
   answers.logs = [
     { ...paid, data: 7 },
     { ...paid, data: '0x1' },
+    { ...paid, data: '0x12c', transactionHash: word(9n) },
     { ...paid, data: word(301n) },
     { ...paid, transactionHash: 1 },
     { ...paid, transactionHash: '0x1' },

@@ -29,6 +29,7 @@ forEachEngine((_engine, open) => {
     await assert.rejects(s.x402.verify(payment), { reason: 'insufficient_funds' });
     await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
     assert.equal(await s.balance(), 0n);
+    assert.deepEqual(await stateOf(s.sql), ['failed'], 'nothing was sent, and nothing can land');
   });
 
   for (const withChain of [true, false]) {
@@ -46,6 +47,8 @@ forEachEngine((_engine, open) => {
       await assert.rejects(s.x402.settle(payment, { purpose: 'top-up' }), X402SettlementFailed);
       assert.equal(await s.balance(), 0n);
       assert.deepEqual(await stateOf(s.sql), ['open']);
+      const due = await s.sql.get<{ wait: number }>('SELECT due_at - created_at AS wait FROM x402_payments');
+      assert.ok((due?.wait ?? 0) >= 2_000, 'it is looked at again after a pause');
       await s.x402.stop();
       s.clock.offsetMs = 60_000;
       const after = s.reopen();

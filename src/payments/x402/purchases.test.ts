@@ -99,6 +99,15 @@ forEachEngine((_engine, open) => {
     await sound(s.credits);
   });
 
+  it('gives nothing back that is not in the ledger as it is in the row', async (t) => {
+    const s = await setUp(t, await open(migrations));
+    const { receipt } = await settled(s);
+    await s.sql.run("UPDATE x402_payments SET reserved = '1'");
+    await assert.rejects(giveBack(s.sql, s.credits, receipt.id), /is not in the ledger/);
+    assert.equal((await readPurchase(s.sql, receipt.id))?.state, 'reserved');
+    assert.equal(await s.balance(), full - price);
+  });
+
   it('begins one upload in parts and never another, and that one is not given up for its age', async (t) => {
     const s = await setUp(t, await open(migrations));
     const { receipt } = await settled(s);

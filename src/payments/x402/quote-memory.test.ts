@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { heard } from '../../kernel/workers/fellows.ts';
 import { QuoteMemory } from './quote-memory.ts';
 
 function open(lifeMs = 1_000) {
@@ -39,4 +40,13 @@ test('it stays small: the products and prices of longest ago are forgotten', asy
   for (let price = 1n; price <= 17n; price += 1n) memory.remember('upload 5', price);
   assert.equal(await memory.wasAsked('upload 5', 1n), false);
   assert.equal(await memory.wasAsked('upload 5', 2n), true);
+});
+
+test('another process of the same start is told what was asked here', () => {
+  const { memory } = open();
+  memory.remember('upload 10', 100n);
+  const told = (asked: unknown) => heard('x402 prices asked', asked);
+  assert.equal(told({ product: 'upload 10', amount: '100' }), true);
+  assert.equal(told({ product: 'upload 10', amount: '99' }), false);
+  assert.equal(told('nonsense'), false);
 });

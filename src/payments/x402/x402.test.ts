@@ -28,6 +28,8 @@ forEachEngine((_engine, open) => {
       await s.x402.verify(again);
       const repeats = await Promise.all([1, 2, 3].map(() => s.x402.settle(again, { purpose: 'top-up' })));
       for (const repeat of repeats) assert.deepEqual({ ...repeat, applied: true }, receipt);
+      await s.reopen({ X402_FACILITATOR_URL: 'http://127.0.0.1:1' }).verify(again);
+      assert.equal(s.quote.maxTimeoutSeconds, 300);
       assert.equal(await s.balance(), 1_000_000_000n);
       assert.equal(await s.tokens(), '4000000');
       assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
-import { Lease, LostLease } from './lease.ts';
+import { databaseClock, isLeaseHeld, Lease, LeaseWatch, LostLease } from './lease.ts';
 import type { Migration, Sql } from './sql.ts';
 import { forEachEngine } from './testing.ts';
 
@@ -126,5 +126,92 @@ describe('a lease', () => {
     it('always finds a holder in time, and never two that write, whatever the clocks do', async () => {
       for (let seed = 1; seed <= 4; seed += 1) await model(await open(migrations, `model${seed}`), seed);
     });
+
+    it('is asked for when half of its time is over, and given back by its holder alone', async () => {
+      const sql = await open(migrations);
+      const time = { steady: 5_000 };
+      const [one, two] = [leaseWith(sql, time), leaseWith(sql, time)];
+      const until = async () => (await sql.get<{ until: number }>('SELECT until FROM leases'))?.until;
+      const set = (ms: number) => sql.run('UPDATE set_clock SET ms = ?', ms);
+      await set(100);
+      assert.equal(await one.hold(), true);
+      assert.equal(await until(), 1_100);
+      await set(200);
+      time.steady += leaseMs / 2 - 1;
+      assert.deepEqual([await one.hold(), await until()], [true, 1_100], 'not asked again');
+      assert.equal(await two.hold(), false);
+      time.steady += 1;
+      assert.deepEqual([await one.hold(), await until()], [true, 1_200]);
+      assert.deepEqual([await one.renew(), await until()], [true, 1_200]);
+      await two.release();
+      assert.equal(await until(), 1_200, 'what another holds is not given back');
+      await one.release();
+      assert.equal(await until(), undefined);
+      assert.equal(await two.hold(), true);
+      await one.release();
+      assert.notEqual(await until(), undefined);
+      await sql.run('UPDATE leases SET until = 0');
+      const three = leaseWith(sql, time);
+      assert.equal(await three.hold(), true);
+      await two.release();
+      assert.notEqual(await until(), undefined, 'it was taken from one that slept');
+      await sql.run('DELETE FROM leases');
+      assert.equal(await two.hold(), true);
+      await assert.rejects(
+        one.fenced.transaction(async () => assert.fail()),
+        LostLease,
+      );
+      assert.equal(await one.hold(), false);
+      // It ends with its time, not a moment before.
+      await set(1_200);
+      assert.equal(await one.hold(), false);
+      await set(1_201);
+      assert.equal(await one.hold(), true);
+    });
+
+    it("is somebody's until its time is over, and nobody's where it would last longer than any may", async () => {
+      const sql = await open(migrations);
+      const options = { table: 'leases', name: 'work', leaseMs } as const;
+      const clocks = { database: setClock, own: () => 0 };
+      const isHeld = (until: number, name = 'work') =>
+        sql
+          .run('UPDATE leases SET until = ?', until)
+          .then(() => isLeaseHeld(sql, { ...options, name, clocks }));
+      assert.equal(await isLeaseHeld(sql, options), false);
+      assert.equal(await new Lease(sql, options).hold(), true);
+      assert.equal(await isLeaseHeld(sql, options), true);
+      await sql.run('UPDATE set_clock SET ms = 500');
+      assert.deepEqual(
+        [await isHeld(499), await isHeld(500), await isHeld(2_500), await isHeld(2_501)],
+        [false, true, true, false],
+      );
+      assert.equal(await isHeld(600, 'other work'), false);
+    });
   });
+});
+
+describe('a watch', () => {
+  it('takes a lease for abandoned that nobody has renewed for its whole length', () => {
+    let now = 10_000;
+    const watch = new LeaseWatch(leaseMs, () => now);
+    const row = { holder: 'one', until: 5 };
+    assert.equal(watch.isAbandoned(row), false, 'seen for the first time');
+    now += leaseMs;
+    assert.equal(watch.isAbandoned(row), false);
+    now += 1;
+    assert.equal(watch.isAbandoned(row), true);
+    assert.equal(watch.isAbandoned({ ...row, until: 6 }), false, 'renewed');
+    now += leaseMs + 1;
+    assert.equal(watch.isAbandoned({ ...row, until: 6 }), true);
+    assert.equal(watch.isAbandoned({ holder: 'two', until: 6 }), false, 'taken by another');
+  });
+});
+
+it('the clock of a database is asked for only where it is not the own one', async () => {
+  const row = { now: 7 };
+  const asking = (engine: Sql['engine'], answer: object | undefined) =>
+    databaseClock({ engine, all: async () => [], get: async <T>() => answer as T })();
+  assert.equal(await asking('sqlite', row), undefined);
+  assert.equal(await asking('postgres', row), 7);
+  assert.equal(await asking('postgres', undefined), undefined);
 });

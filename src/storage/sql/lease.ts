@@ -155,8 +155,9 @@ export class Lease {
 }
 
 /** Whether anybody holds a lease. One that is to last longer than it may is of a clock that was wrong, and nobody's. */
-export async function isLeaseHeld(sql: SqlReader, { table, name, leaseMs }: LeaseOptions): Promise<boolean> {
-  const now = clocks[sql.engine];
+export async function isLeaseHeld(sql: SqlReader, options: LeaseOptions): Promise<boolean> {
+  const { table, name, leaseMs } = options;
+  const now = options.clocks?.database ?? clocks[sql.engine];
   const held = await sql.get(
     `SELECT 1 AS one FROM ${table} WHERE name = ? AND until >= ${now} AND until <= ${now} + ?`,
     name,

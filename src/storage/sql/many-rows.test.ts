@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { insertRows, selectIn } from './many-rows.ts';
+import { deleteRows, insertRows, selectIn } from './many-rows.ts';
 import { packArray } from './postgres/arrays.ts';
 import { forEachEngine } from './testing.ts';
 
@@ -69,6 +69,51 @@ forEachEngine((_engine, open) => {
         [4, 5, 600],
       );
       assert.deepEqual(await selectIn(sql, 'SELECT number FROM things WHERE id IN ({in})', []), []);
+    });
+
+    it('go into the columns that are named, whichever were named before', async () => {
+      const sql = await open(things);
+      const some = ['number', 'word'] as const;
+      for (const typed of [false, true]) {
+        const put = (column: (typeof some)[number], id: string, value: string | number) =>
+          insertRows(sql, 'things', typed ? { id: 'BYTEA', [column]: columns[column] } : ['id', column], [
+            [Buffer.from(id), value],
+          ]);
+        await put('number', `number ${typed}`, 5);
+        await put('word', `word ${typed}`, 'five');
+      }
+      const stored = await sql.all('SELECT number, word FROM things ORDER BY id');
+      const [number, word] = [
+        { number: 5, word: null },
+        { number: null, word: 'five' },
+      ];
+      assert.deepEqual(stored, [number, number, word, word]);
+    });
+
+    it('are deleted by lists of their keys, of any length', async () => {
+      const sql = await open(things);
+      const rows = Array.from({ length: 400 }, (_, n) => [idOf(n), n, null, null]);
+      await insertRows(sql, 'things', columns, rows);
+      await insertRows(sql, 'things', ['id', 'number'], [[idOf(400), 400]]);
+      await deleteRows(sql, 'things', ['number'], []);
+      await deleteRows(
+        sql,
+        'things',
+        ['number'],
+        Array.from({ length: 399 }, (_, n) => [n]),
+      );
+      const left = () => sql.all('SELECT number FROM things ORDER BY number');
+      assert.deepEqual(await left(), [{ number: 399 }, { number: 400 }]);
+      await deleteRows(
+        sql,
+        'things',
+        ['number', 'number'],
+        [
+          [399, 400],
+          [400, 400],
+        ],
+      );
+      assert.deepEqual(await left(), [{ number: 399 }]);
     });
   });
 });

@@ -49,11 +49,12 @@ export async function insertRows<T>(
   if (isNames(columns)) return insertValues(sql, table, columns, rows, suffix);
   if (sql.engine !== 'postgres') return insertValues(sql, table, Object.keys(columns), rows, suffix);
   const answered: T[] = [];
+  const names = Object.keys(columns).join(', ');
   for (let at = 0; at < rows.length; at += largestArray) {
     const batch = rows.slice(at, at + largestArray);
-    const statement = once(`unnest ${table} ${suffix}`, () => {
+    const statement = once(`unnest ${table} ${names} ${suffix}`, () => {
       const arrays = Object.values(columns).map((type) => `CAST(? AS ${type}[])`);
-      return `INSERT INTO ${table} (${Object.keys(columns).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${suffix}`;
+      return `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${arrays.join(', ')}) ${suffix}`;
     });
     const arrays = Object.values(columns).map((type, cell) =>
       packArray(
@@ -78,10 +79,11 @@ async function insertValues<T>(
 ): Promise<T[]> {
   const answered: T[] = [];
   const returning = suffix.includes('RETURNING');
+  const names = columns.join(', ');
   for (const batch of batches(rows, columns.length)) {
-    const statement = once(`insert ${table} ${columns.length} ${batch.length} ${suffix}`, () => {
+    const statement = once(`insert ${table} ${names} ${batch.length} ${suffix}`, () => {
       const row = `(${columns.map(() => '?').join(', ')})`;
-      return `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${batch.map(() => row).join(', ')} ${suffix}`;
+      return `INSERT INTO ${table} (${names}) VALUES ${batch.map(() => row).join(', ')} ${suffix}`;
     });
     const values = batch.flat();
     if (returning) {
@@ -142,10 +144,11 @@ export async function deleteRows(
   columns: readonly string[],
   keys: readonly (readonly number[])[],
 ): Promise<void> {
+  const names = columns.join(', ');
   for (const batch of batches(keys, columns.length)) {
-    const statement = once(`delete ${table} ${batch.length}`, () => {
+    const statement = once(`delete ${table} ${names} ${batch.length}`, () => {
       const row = `(${columns.map(() => 'CAST(? AS BIGINT)').join(', ')})`;
-      return `DELETE FROM ${table} WHERE (${columns.join(', ')}) IN (VALUES ${batch.map(() => row).join(', ')})`;
+      return `DELETE FROM ${table} WHERE (${names}) IN (VALUES ${batch.map(() => row).join(', ')})`;
     });
     await sql.run(statement, ...batch.flat());
   }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { StartupError } from '../../kernel/errors.ts';
-import { openDatabase } from './open.ts';
+import { databaseSettings, openDatabase } from './open.ts';
 
 describe('opening a database', () => {
   let folder: string;
@@ -50,5 +50,32 @@ describe('opening a database', () => {
     for (const name of ['', '../x', 'a"b', 'A', 'a/b', '-a', 'a'.repeat(60)]) {
       await assert.rejects(open(name), /cannot name a database/);
     }
+  });
+});
+
+describe('where a database is', () => {
+  const config = { DATABASE_URL: 'postgres://all', DATABASE_URL_LEDGER: 'postgres://ledger' };
+  const reading = { DATABASE_READ_URLS: ['postgres://standby'], DATABASE_READ_MAX_STALENESS_MS: 500 };
+
+  it('is a server of its own where one is named, else the one of all', () => {
+    assert.deepEqual(databaseSettings(config, 'ledger'), {
+      ...{ databaseUrl: 'postgres://ledger', urlVariable: 'DATABASE_URL_LEDGER' },
+    });
+    assert.deepEqual(databaseSettings(config, 'router'), {
+      ...{ databaseUrl: 'postgres://all', urlVariable: 'DATABASE_URL' },
+    });
+    assert.equal(databaseSettings({ DATABASE_URL: undefined }, 'ledger').databaseUrl, undefined);
+  });
+
+  it('has standbys for the index alone: whoever decides about money reads what is so now', () => {
+    const settings = (name: 'ledger' | 'gateway' | 'router') =>
+      databaseSettings({ ...config, ...reading }, name);
+    assert.deepEqual(settings('gateway'), {
+      ...{ databaseUrl: 'postgres://all', urlVariable: 'DATABASE_URL' },
+      ...{ readUrls: ['postgres://standby'], maxStalenessMs: 500 },
+    });
+    for (const name of ['ledger', 'router'] as const)
+      assert.deepEqual(Object.keys(settings(name)), ['databaseUrl', 'urlVariable']);
+    assert.deepEqual(Object.keys(databaseSettings(config, 'gateway')), ['databaseUrl', 'urlVariable']);
   });
 });

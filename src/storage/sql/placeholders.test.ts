@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countPlaceholders, numbered } from './placeholders.ts';
+import { assertStorable, countPlaceholders, numbered } from './placeholders.ts';
 import { qualified, Statements } from './postgres/statements.ts';
 
 describe('placeholders', () => {
@@ -14,6 +14,13 @@ describe('placeholders', () => {
       `SELECT '?', 'it''s ?', "a?""?" -- ?\n, $1 /* ? */ WHERE a = $2`,
     );
     assert.equal(countPlaceholders(`SELECT '?', ? -- ?\n, ?`), 2);
+  });
+
+  it('have a value each, which is stored as what it is', () => {
+    assertStorable(['a', 1, 1.5, -0.25, 2n ** 80n, null, Buffer.alloc(1), Number.MAX_SAFE_INTEGER], 8);
+    for (const count of [0, 2]) assert.throws(() => assertStorable([1], count), /was given 1 values/);
+    for (const value of [2 ** 53, -(2 ** 60), Number.NaN, Number.POSITIVE_INFINITY])
+      assert.throws(() => assertStorable([value], 1), /cannot be stored exactly/);
   });
 
   it('give the same statement the same name, within what a connection may keep', () => {

@@ -25,6 +25,30 @@ describe('keys that processes share', () => {
       for (const key of ['wallet', 'secret', 'only here']) assert.ok(!stored.includes(`"${key}"`));
     });
 
+    it("are each process's own: changed where no other has them, and given up alone", async () => {
+      const sql = await open(sharedKeysMigrations);
+      const [one, two] = [new SharedKeys(sql), new SharedKeys(sql)];
+      assert.deepEqual(await one.claim(keys('wallet', 'old')), []);
+      assert.deepEqual(await one.claim(keys('wallet', 'new')), [], 'nobody else has the old ones');
+      assert.deepEqual(await two.claim(keys('wallet', 'new')), []);
+      await two.release();
+      assert.deepEqual(
+        await two.claim(keys('wallet', 'other')),
+        ['JWT_SECRET'],
+        'those of the first are there',
+      );
+      assert.deepEqual(await one.renew(), []);
+      const lives = await sql.all<{ until: number }>('SELECT DISTINCT until FROM shared_keys');
+      assert.equal(lives.length, 1, 'renewed together');
+      // Renewing is for the own keys alone.
+      assert.deepEqual(await two.claim(new Map([['ADMIN_TOKEN', 'token']])), []);
+      await sql.run("UPDATE shared_keys SET until = 1 WHERE name = 'ADMIN_TOKEN'");
+      assert.deepEqual(await one.renew(), []);
+      assert.deepEqual(await sql.all("SELECT until FROM shared_keys WHERE name = 'ADMIN_TOKEN'"), [
+        { until: 1 },
+      ]);
+    });
+
     it('may be changed once nobody runs with the old ones, also where they died with a clock that was ahead', async () => {
       const sql = await open(sharedKeysMigrations);
       const [one, two, three, four] = Array.from({ length: 4 }, () => new SharedKeys(sql));

@@ -117,12 +117,18 @@ forEachEngine((engine, open) => {
   it('fails a transaction of which one statement failed, even when its work carries on', async () => {
     const sql = await open(migrations);
     await sql.run(insert, 'taken', null, null, null);
+    const told: unknown[] = [];
+    const tell = (error: unknown) => void told.push(error);
     const swallowed = sql.transaction(async (tx) => {
       await tx.run(insert, 'before', null, null, null);
-      await tx.run(insert, 'taken', null, null, null).catch(() => {});
-      await tx.run(insert, 'after', null, null, null).catch(() => {});
+      await tx.run(insert, 'taken', null, null, null).catch(tell);
+      await tx.run(insert, 'after', null, null, null).catch(tell);
     });
     await assert.rejects(swallowed, UniqueViolation);
+    assert.ok(
+      told.length === 2 && told.every((error) => error instanceof UniqueViolation),
+      'the work is told',
+    );
     assert.deepEqual(await names(sql), ['taken']);
   });
 
@@ -200,6 +206,12 @@ forEachEngine((engine, open) => {
     await sql.transaction(async (tx) => {
       leaked = tx;
     });
+    await assert.rejects(leaked!.run(insert, 'late', null, null, null), /after the end/);
+    const failed = sql.transaction(async (tx) => {
+      leaked = tx;
+      throw new Error('no');
+    });
+    await assert.rejects(failed, /no/);
     await assert.rejects(leaked!.run(insert, 'late', null, null, null), /after the end/);
     assert.deepEqual(await names(sql), []);
   });

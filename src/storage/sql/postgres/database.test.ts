@@ -5,7 +5,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { StartupError } from '../../../kernel/errors.ts';
-import { DatabaseUnavailable, type SqlExecutor, UnstorableText } from '../sql.ts';
+import { DatabaseUnavailable, type SqlExecutor, UniqueViolation, UnstorableText } from '../sql.ts';
 import type { PostgresDatabase } from './database.ts';
 import { openPostgres, type PostgresOptions } from './open.ts';
 
@@ -95,6 +95,17 @@ describe('PostgreSQL', {
     const { rows } = await administrator.query(`SELECT id FROM "${schema}".schema_migrations`);
     assert.deepEqual(rows, [{ id: 'test-001' }]);
     await open({ migrations: further });
+  });
+
+  it('makes an index anew whose making failed half-way', async () => {
+    const sql = await open();
+    await sql.run('INSERT INTO rows (n, value) VALUES (1, 7), (2, 7)');
+    const up = 'CREATE UNIQUE INDEX CONCURRENTLY rows_value ON rows (value);';
+    const further = [...migrations, { id: 'test-002', up }];
+    await assert.rejects(open({ migrations: further }), UniqueViolation);
+    await sql.run('UPDATE rows SET value = n');
+    await open({ migrations: further });
+    await assert.rejects(sql.run('INSERT INTO rows (n, value) VALUES (3, 2)'), UniqueViolation);
   });
 
   it('runs the victim of a deadlock again', async () => {

@@ -21,10 +21,18 @@ export class ScriptedPostgres {
   replayed: bigint | null = 100n;
   /** Whether it takes questions and says nothing. */
   isSilent = false;
+  /** The number that it says a connection has; another than its own is what a pooler shows. */
+  pid = 7;
+  /** Parts of questions at which the connection breaks before the answer, each once and in this order. */
+  breaksAt: string[] = [];
+  /** What became of a transaction, or the code of an error. */
+  outcome: string = 'committed';
   /** Code of the error that it answers a question about itself with. */
   refusal: string | undefined;
   /** What was asked. */
   readonly asked: string[] = [];
+  /** Names under which statements were prepared. */
+  readonly named: string[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
 
@@ -48,6 +56,10 @@ export class ScriptedPostgres {
     this.cut();
   }
 
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -58,6 +70,8 @@ export class ScriptedPostgres {
     socket.on('error', () => {});
     let bytes: Buffer = Buffer.alloc(0);
     let hasStarted = false;
+    const prepared = new Map<string, string>();
+    let bound = '';
     socket.on('data', (part) => {
       bytes = Buffer.concat([bytes, part]);
       for (;;) {
@@ -70,27 +84,45 @@ export class ScriptedPostgres {
         if (!hasStarted) {
           hasStarted = true;
           socket.write(Buffer.concat([packet('R', int32(0)), packet('K', int32(7), int32(7)), ready]));
-        } else if (message[0] === 'Q'.charCodeAt(0))
-          this.#answer(socket, message.toString('utf8', 5, length - 1));
+          continue;
+        }
+        const kind = String.fromCharCode(message[0] ?? 0);
+        const [first = '', second = ''] = message.toString('utf8', 5).split('\0');
+        if (kind === 'Q') this.#answer(socket, first);
+        else if (kind === 'P') {
+          prepared.set(first, second);
+          if (first !== '') this.named.push(first);
+        } else if (kind === 'B') bound = prepared.get(second) ?? '';
+        else if (kind === 'S') this.#answer(socket, bound, packet('1'), packet('2'));
       }
     });
   }
 
-  #answer(socket: Socket, text: string): void {
+  #answer(socket: Socket, text: string, ...before: Buffer[]): void {
     this.asked.push(text);
-    if (!this.isSilent) socket.write(Buffer.concat([this.#reply(text), ready]));
+    const [breaking] = this.breaksAt;
+    if (breaking !== undefined && text.includes(breaking)) {
+      this.breaksAt.shift();
+      socket.destroy();
+    } else if (!this.isSilent) socket.write(Buffer.concat([...before, this.#reply(text), ready]));
   }
 
   #reply(text: string): Buffer {
-    if (!text.startsWith('SELECT')) return packet('C', zeroed('SET'));
-    const { isStandby, timeline, system, started, written, replayed } = this;
+    if (text.startsWith('BEGIN')) return Buffer.concat([packet('C', zeroed('BEGIN')), rows({ xid: '1234' })]);
+    if (text.startsWith('UPDATE')) return packet('C', zeroed('UPDATE 3'));
+    if (!text.startsWith('SELECT')) return packet('C', zeroed(/^\w+/.exec(text)?.[0] ?? ''));
+    const { isStandby, timeline, system, started, written, replayed, outcome, pid } = this;
     if (text.includes('pg_backend_pid()')) {
-      const own = { pid: 7, standby: isStandby, timeout: '0', role: 'user' };
+      const own = { pid, standby: isStandby, timeout: '0', role: 'user' };
       if (!text.includes('system_identifier')) return rows(own);
-      if (this.refusal !== undefined)
-        return packet('E', zeroed('SERROR'), zeroed(`C${this.refusal}`), zeroed('Mno'), Buffer.alloc(1));
+      if (this.refusal !== undefined) return refusal(this.refusal);
       return rows({ ...own, timeline: isStandby ? null : timeline, system, started });
     }
+    if (text.includes('pg_xact_status'))
+      return /^[0-9]{5}$/.test(outcome)
+        ? refusal(outcome)
+        : rows({ status: outcome, ...(text.includes('AS timeline') && { timeline }) });
+    if (text.includes('AS broken')) return refusal('22012');
     if (text.includes('AS written')) return rows({ written: String(written), timeline });
     if (text.includes('AS replayed'))
       return rows({ standby: isStandby, replayed: replayed === null ? null : String(replayed) });
@@ -116,6 +148,8 @@ function packet(kind: string, ...parts: readonly Buffer[]): Buffer {
 }
 
 const ready = packet('Z', Buffer.from('I'));
+const refusal = (code: string): Buffer =>
+  packet('E', zeroed('SERROR'), zeroed(`C${code}`), zeroed('Mno'), Buffer.alloc(1));
 
 /** One row. */
 function rows(row: Readonly<Record<string, Cell>>): Buffer {

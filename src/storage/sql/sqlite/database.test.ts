@@ -6,6 +6,8 @@ import {
   existsSync,
   fdatasync,
   mkdtempSync,
+  readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   unlinkSync,
@@ -235,6 +237,42 @@ describe('SQLite', () => {
     assert.deepEqual(await numbers(sql), [2, 4]);
   });
 
+  it('undoes a single statement of a batch that fails, and a work that only read, without the others', async () => {
+    const sql = open();
+    const outcomes = await Promise.allSettled([
+      insert(sql, 1),
+      insert(sql, 1),
+      sql.transaction(async (tx) => {
+        await tx.all('SELECT n FROM rows');
+        throw new Error('no');
+      }),
+      insert(sql, 2),
+    ]);
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.status),
+      ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+    );
+    assert.deepEqual(await numbers(sql), [1, 2]);
+  });
+
+  it('lets go of its files when it is closed', { skip: process.platform !== 'linux' }, async () => {
+    const held = () =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(path);
+        } catch {
+          return false;
+        }
+      }).length;
+    const sql = open();
+    await insert(sql, 1);
+    const reading = sql.stream('SELECT n FROM rows');
+    await reading.next();
+    assert.ok(held() > 0);
+    await sql.close();
+    assert.equal(held(), 0);
+  });
+
   it('answers a transaction that is asked for at any moment of another', async () => {
     const sql = open();
     const asked: Promise<number>[] = [];
@@ -268,6 +306,18 @@ describe('SQLite', () => {
     other.close();
     assert.equal(await insert(sql, 2), 1);
     assert.deepEqual(await numbers(sql), [2]);
+  });
+
+  it('waits for another process to let go of the write lock', async () => {
+    const sql = open();
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN IMMEDIATE');
+    const waiting = insert(sql, 1);
+    // It is refused the lock meanwhile, and looks again.
+    for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+    other.exec('COMMIT');
+    other.close();
+    assert.equal(await waiting, 1);
   });
 
   it('waits for its turn to write among several processes', async () => {
@@ -415,6 +465,25 @@ describe('SQLite', () => {
       seen.push(n);
     }
     assert.equal(seen.length, 1_000);
+  });
+
+  it('lets others have their turn while it streams', async () => {
+    const sql = open();
+    await sql.transaction(async (tx) => {
+      for (let n = 0; n < 1_000; n += 1) await tx.run('INSERT INTO rows (n) VALUES (?)', n);
+    });
+    let turns = 0;
+    const turn = () => {
+      turns += 1;
+      next = setImmediate(turn);
+    };
+    let next = setImmediate(turn);
+    try {
+      for await (const _ of sql.stream('SELECT n FROM rows'));
+    } finally {
+      clearImmediate(next);
+    }
+    assert.ok(turns >= 3, `${turns} turns in a thousand rows`);
   });
 
   it('streams nothing but queries', async () => {

@@ -42,6 +42,8 @@ test('the log of a database is told of for as long as it is open anywhere in the
     /^database_log_bytes\{database="watched"\} (\d+)$/m.exec(await new Metrics().text())?.[1];
   assert.equal(Number(await shown()), logBytes(path));
   watchLog(path);
+  const lines = (await new Metrics().text()).split('\n');
+  assert.equal(lines.filter((line) => line.startsWith('database_log_bytes{database="watched"}')).length, 1);
   await sql.close();
   assert.equal(await shown(), '0', 'it is open once more');
   unwatchLog(path);
