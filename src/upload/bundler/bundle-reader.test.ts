@@ -151,6 +151,15 @@ describe('the bytes of a bundle', () => {
       );
     });
 
+    it('are not lost where nothing came from the store, though what is in the database did', async (t) => {
+      const { sql, blobs, plan, size } = await planned(t, open, [100, 20_000]);
+      const away: BlobStore = Object.create(blobs, {
+        load: { value: () => Promise.reject(new BlobStoreUnavailable('no answer')) },
+      });
+      const reader = new BundleReader({ sql, blobs: away, hashes });
+      await assert.rejects(reader.prove(plan, size, signal), /1 items cannot be read from the blob store/);
+    });
+
     it('of eight items may be lost alone, of nine it is the store', async (t) => {
       const { sql, blobs, plan, items, size } = await planned(t, open, Array(10).fill(20_000));
       const failing = new Set(items.slice(0, 8).map(({ digest }) => digest));

@@ -384,6 +384,16 @@ describe('after a restore', () => {
       });
     });
 
+    it('a bundle whose items were all given up while it was read is not taken in', async (t) => {
+      const { sql, make, found } = await restored(t, open);
+      await sql.run('UPDATE upload_restores SET height = ?', height);
+      const seen = watchedSql(sql, async (method) => {
+        if (method === 'transaction') await sql.run("UPDATE upload_items SET state = 'failed'");
+      });
+      assert.equal(await make([testArweaveKey.address], seen).turn(), undefined);
+      assert.equal(await found(), undefined);
+    });
+
     it('nothing is taken in by a process that lost its turn', async (t) => {
       const { sql, make, found } = await restored(t, open);
       await sql.run('UPDATE upload_restores SET height = ?', height);

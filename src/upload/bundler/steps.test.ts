@@ -18,6 +18,7 @@ import {
 } from '../../outside/arweave/nodes.ts';
 import { absent, found, type LookUp, notKnown } from '../../outside/look-up.ts';
 import { DiskBlobStore } from '../../storage/blobs/disk/store.ts';
+import { readAll } from '../../storage/blobs/testing.ts';
 import { LostLease } from '../../storage/sql/lease.ts';
 import { forEachEngine, type OpenForTest } from '../../storage/sql/testing.ts';
 import { testArweaveKey } from '../../wallets/testing/keys.ts';
@@ -438,6 +439,18 @@ describe('a bundle', () => {
       const text = await metrics();
       assert.match(text, /^upload_items_unread_total 2$/m);
       assert.match(text, /^upload_items_lost_total 1$/m);
+    });
+
+    it('of the service alone is seeded though it was found on the chain, and then its bytes are let go', async (t) => {
+      const { begin, set, go, nodes, sql, deps, plan } = await planned(t, open);
+      await begin('posted');
+      await set('others = 0');
+      assert.equal((await go()).state, 'seeded');
+      assert.equal(nodes.given.length, 1);
+      await set("others = NULL, state = 'planned', tx_id = NULL, tx = NULL");
+      assert.equal((await go()).state, 'seeded');
+      await sql.run('DELETE FROM upload_heads');
+      await assert.rejects(readAll(deps.reader.bytes(plan)), LostItem);
     });
 
     it('that lost an item while it was seeded is kept in memory no more', async (t) => {

@@ -286,6 +286,43 @@ describe('the bundler', () => {
       assert.deepEqual(await sql.all("SELECT name FROM upload_leases WHERE name = 'bundler'"), []);
     });
 
+    it('is stuck where a bundle takes more than two hours', async (t) => {
+      const { bundler, nodes } = await waiting(t, open);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      nodes.answer = promise;
+      t.mock.timers.enable({ apis: ['Date'], now: 1_700_000_000_000 });
+      const turn = bundler.turn();
+      await eventually('it to be worked on', () => nodes.asked === 1);
+      const isStuck = () => bundler.reports()[0]?.stuck;
+      t.mock.timers.tick(2 * 3_600_000);
+      assert.equal(isStuck(), false);
+      t.mock.timers.tick(1);
+      assert.equal(isStuck(), true);
+      resolve();
+      await turn;
+      assert.equal(isStuck(), false);
+      await bundler.stop();
+    });
+
+    it('says at once what failed while a bundle was worked on', async (t) => {
+      let fails = false;
+      const { bundler, nodes, lines } = await waiting(t, open, {
+        pollMs: 3_600_000,
+        seen: (real) =>
+          watchedSql(real, async (method) => {
+            if (method === 'transaction' && fails) throw new Error('a full disk');
+          }),
+      });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      nodes.answer = promise;
+      bundler.start();
+      await eventually('all else to be done', () => nodes.asked === 1 && nodes.heights === 1);
+      fails = true;
+      resolve();
+      await eventually('it to be said', () => lines.some(({ msg }) => msg === 'the bundler failed a turn'));
+      await bundler.stop();
+    });
+
     it('tells a failure of the database while a bundle was worked on', async (t) => {
       let fails = false;
       const { bundler, holders, nodes } = await waiting(t, open, {
