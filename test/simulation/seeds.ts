@@ -49,4 +49,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     only: 'reading',
     found: "a router told the length of a gateway's page for that of content, when asked by HEAD",
   },
+  {
+    seed: 5_049,
+    hours: 1,
+    only: 'upload-restores',
+    found: 'after a restore items waited for a height that a node had made up',
+  },
 ];

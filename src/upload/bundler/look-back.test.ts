@@ -309,6 +309,15 @@ describe('after a restore', () => {
       }
     });
 
+    it('a height that a node made up is not waited for', async (t) => {
+      const { look, chain, isHeld } = await restored(t, open);
+      chain.top = height + 1_000;
+      assert.notEqual(await look.turn(), undefined);
+      assert.ok(await isHeld());
+      chain.top = height;
+      assert.equal(await look.turn(), undefined);
+    });
+
     it('a bundle that is not mined yet is waited for', async (t) => {
       const { look, chain, isHeld, found } = await restored(t, open);
       chain.has = 'no block';

@@ -160,9 +160,8 @@ export class LookBack {
 
   /** Throws where no gateway lists, or it could not be found out whose items a bundle has. */
   async #lookAtAll(restore: Restore): Promise<Seen> {
-    const { nodes, gatewayUrls, blocksToWait } = this.#deps;
-    const height = restore.height ?? (await nodes.height());
-    if (restore.height === undefined) await this.#lease.fenced.transaction((tx) => noteFirstLook(tx, height));
+    const { gatewayUrls, blocksToWait } = this.#deps;
+    const height = await this.#firstHeight(restore);
     const ids = new Set<string>();
     const failures: unknown[] = [];
     let isComplete = false;
@@ -179,6 +178,14 @@ export class LookBack {
     if (failures.length === gatewayUrls.length)
       throw new AggregateError(failures, 'no gateway lists bundles', { cause: failures[0] });
     return { isComplete, ...(await this.#takeAll(ids)) };
+  }
+
+  /** Of the chain at the first look; noted anew where a node had said far more than there is. */
+  async #firstHeight({ height: noted }: Restore): Promise<number> {
+    const height = await this.#deps.nodes.height();
+    if (noted !== undefined && noted <= height + this.#deps.blocksToWait) return noted;
+    await this.#lease.fenced.transaction((tx) => noteFirstLook(tx, height));
+    return height;
   }
 
   get #filter(): TransactionFilter {
