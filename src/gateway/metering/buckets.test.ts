@@ -131,9 +131,9 @@ forEachEngine((_engine, open) => {
     const [one, two] = [new Buckets(rules), new Buckets(rules)];
     const [first, second] = [one, two].map((group) => new SharedBuckets(sql, [group], silent, now));
     assert.ok(one.take('a', 60) && two.take('a', 30));
-    await first?.exchange();
-    await second?.exchange();
-    assert.equal(two.tokens('a'), 10);
+    await Promise.all([first?.exchange(), second?.exchange()]);
+    const left = await sql.get("SELECT millitokens FROM meter_buckets WHERE bucket = 'a'");
+    assert.deepEqual(left, { millitokens: 10_000 }, 'the first of each is counted, also at once');
     two.take('a', 5);
     one.take('a', 1);
     await second?.exchange();

@@ -79,6 +79,14 @@ export class SharedBuckets {
     const keys = [...taken.keys()].sort();
     const left = await this.#sql.transaction(async (tx) => {
       const now = this.#now();
+      // What is not there cannot be locked: of two that take first at once, each must see the other.
+      await insertRows(
+        tx,
+        'meter_buckets',
+        ['bucket', 'millitokens', 'filled_at'],
+        keys.map((key) => [key, capacity * 1000, now]),
+        'ON CONFLICT (bucket) DO NOTHING',
+      );
       const rows = await selectIn<{ bucket: string; millitokens: number; filled_at: number }>(
         tx,
         `SELECT bucket, millitokens, filled_at FROM meter_buckets WHERE bucket IN ({in}) ORDER BY bucket ${tx.forUpdate}`,
