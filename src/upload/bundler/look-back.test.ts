@@ -328,6 +328,17 @@ describe('after a restore', () => {
       assert.ok((await found()) !== undefined);
     });
 
+    it('a bundle that is not mined in time is told', async (t) => {
+      const { look, chain, time, isHeld, errors } = await restored(t, open);
+      chain.has = 'no block';
+      assert.notEqual(await look.turn(), undefined);
+      time.now += 6 * hour;
+      chain.top = height + 55;
+      assert.equal(await look.turn(), undefined);
+      assert.equal(await isHeld(), false);
+      assert.match(String(errors()), /cannot be read: items of it that wait are bundled anew/);
+    });
+
     it('what is no bundle, or has a list that is too long, is read no further than that is known', async (t) => {
       const { look, mine, chain, gateway, found, errors } = await restored(t, open);
       gateway.height -= 1;

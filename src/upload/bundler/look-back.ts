@@ -117,11 +117,14 @@ export class LookBack {
 
   /** True when it was the last look. */
   async #look(restore: Restore): Promise<boolean> {
-    const { log } = this.#deps;
-    const isLate = await this.#isLate(restore);
+    const { now, nodes, blocksToWait, log } = this.#deps;
+    const top = await nodes.height();
+    const first = await this.#firstHeight(restore, top);
+    // By the chain as well: a clock that is ahead makes nothing late.
+    const isLate = now() - restore.restoredAt > longestLookMs && top >= first + blocksToWait;
     let seen: Seen;
     try {
-      seen = await this.#lookAtAll(restore);
+      seen = await this.#lookAtAll(restore.since, first + blocksToWait);
     } catch (error) {
       if (!isLate || this.#isStopping || error instanceof LostLease) throw error;
       log.error(
@@ -131,8 +134,8 @@ export class LookBack {
       await this.#end();
       return true;
     }
-    if (!isLate && !(seen.isComplete && seen.pending === 0)) return false;
-    for (const tx of seen.unread)
+    if (!isLate && !(seen.isComplete && seen.pending.length === 0)) return false;
+    for (const tx of [...seen.pending, ...seen.unread])
       log.error(
         { tx },
         'a bundle of before the restore cannot be read: items of it that wait are bundled anew',
@@ -147,21 +150,23 @@ export class LookBack {
     return true;
   }
 
-  /** By the chain as well: a clock that is ahead makes nothing late. */
-  async #isLate({ restoredAt, height }: Restore): Promise<boolean> {
-    const { now, nodes, blocksToWait } = this.#deps;
-    if (height === undefined || now() - restoredAt <= longestLookMs) return false;
-    return (await nodes.height()) >= height + blocksToWait;
+  /** Of the chain at the first look; noted anew where a node had said far more than there is. */
+  async #firstHeight({ height: noted }: Restore, top: number): Promise<number> {
+    if (noted !== undefined && noted <= top + this.#deps.blocksToWait) return noted;
+    await this.#lease.fenced.transaction((tx) => noteFirstLook(tx, top));
+    return top;
   }
 
   #end(): Promise<number> {
     return this.#lease.fenced.transaction(endRestore);
   }
 
-  /** Throws where no gateway lists, or it could not be found out whose items a bundle has. */
-  async #lookAtAll(restore: Restore): Promise<Seen> {
-    const { gatewayUrls, blocksToWait } = this.#deps;
-    const height = await this.#firstHeight(restore);
+  /**
+   * At what gateways list since a moment; complete where one knows all blocks up to that height. Throws where none lists, or it
+   * could not be found out whose items a bundle has.
+   */
+  async #lookAtAll(since: number, height: number): Promise<Seen> {
+    const { gatewayUrls } = this.#deps;
     const ids = new Set<string>();
     const failures: unknown[] = [];
     let isComplete = false;
@@ -169,8 +174,8 @@ export class LookBack {
       try {
         // First: what is listed then is of these blocks, and of later ones.
         const blocks = await indexedBlocks(url);
-        for await (const { id } of listTransactions(url, this.#filter, restore.since)) ids.add(id);
-        isComplete ||= blocks.height >= height + blocksToWait && blocks.since <= restore.since;
+        for await (const { id } of listTransactions(url, this.#filter, since)) ids.add(id);
+        isComplete ||= blocks.height >= height && blocks.since <= since;
       } catch (error) {
         failures.push(error);
       }
@@ -180,14 +185,6 @@ export class LookBack {
     return { isComplete, ...(await this.#takeAll(ids)) };
   }
 
-  /** Of the chain at the first look; noted anew where a node had said far more than there is. */
-  async #firstHeight({ height: noted }: Restore): Promise<number> {
-    const height = await this.#deps.nodes.height();
-    if (noted !== undefined && noted <= height + this.#deps.blocksToWait) return noted;
-    await this.#lease.fenced.transaction((tx) => noteFirstLook(tx, height));
-    return height;
-  }
-
   get #filter(): TransactionFilter {
     const [format] = bundleTags;
     return { owners: this.#deps.wallets, tags: [{ name: format.name, values: [format.value] }] };
@@ -195,8 +192,7 @@ export class LookBack {
 
   /** Answers those that are not taken. One that fails holds up no other. */
   async #takeAll(ids: ReadonlySet<string>): Promise<Pick<Seen, 'pending' | 'unread'>> {
-    const unread: string[] = [];
-    let pending = 0;
+    const [pending, unread]: [string[], string[]] = [[], []];
     const failures: unknown[] = [];
     for (const id of ids) {
       if (this.#isStopping) throw new Error('the service stops');
@@ -204,7 +200,7 @@ export class LookBack {
       try {
         const outcome = await this.#take(id);
         if (outcome === 'unread') unread.push(id);
-        if (outcome === 'pending') pending += 1;
+        if (outcome === 'pending') pending.push(id);
       } catch (error) {
         if (error instanceof LostLease) throw error;
         failures.push(error);
@@ -269,7 +265,7 @@ interface Seen {
   /** A gateway knows all blocks that count. */
   readonly isComplete: boolean;
   /** Bundles that are not mined yet. */
-  readonly pending: number;
+  readonly pending: readonly string[];
   readonly unread: readonly string[];
 }
 
