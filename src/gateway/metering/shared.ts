@@ -7,11 +7,12 @@ import { createJob, type Job } from '../../kernel/background/job.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { insertRows, selectIn } from '../../storage/sql/many-rows.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 import type { Buckets } from './buckets.ts';
 
 const everyMs = 1_000;
 const perRound = 1_024;
+const columns = ['bucket', 'millitokens', 'filled_at'] as const;
 /** Every ten minutes. */
 const roundsToForget = 600;
 
@@ -79,31 +80,17 @@ export class SharedBuckets {
     const keys = [...taken.keys()].sort();
     const left = await this.#sql.transaction(async (tx) => {
       const now = this.#now();
-      // What is not there cannot be locked: of two that take first at once, each must see the other.
-      await insertRows(
-        tx,
-        'meter_buckets',
-        ['bucket', 'millitokens', 'filled_at'],
-        keys.map((key) => [key, capacity * 1000, now]),
-        'ON CONFLICT (bucket) DO NOTHING',
-      );
-      const rows = await selectIn<{ bucket: string; millitokens: number; filled_at: number }>(
-        tx,
-        `SELECT bucket, millitokens, filled_at FROM meter_buckets WHERE bucket IN ({in}) ORDER BY bucket ${tx.forUpdate}`,
-        keys,
-      );
-      const known = new Map(rows.map((row) => [row.bucket, row]));
+      const known = await lockRows(tx, keys, { millitokens: capacity * 1000, filled_at: now });
       const tokens = new Map<string, number>();
       for (const key of keys) {
-        const row = known.get(key);
-        const gained = row === undefined ? 0 : (Math.max(0, now - row.filled_at) / 1000) * refillPerSecond;
-        const before = row === undefined ? capacity : Math.min(capacity, row.millitokens / 1000 + gained);
-        tokens.set(key, before - (taken.get(key) ?? 0));
+        const { millitokens = capacity * 1000, filled_at: filledAt = now } = known.get(key) ?? {};
+        const gained = (Math.max(0, now - filledAt) / 1000) * refillPerSecond;
+        tokens.set(key, Math.min(capacity, millitokens / 1000 + gained) - (taken.get(key) ?? 0));
       }
       await insertRows(
         tx,
         'meter_buckets',
-        ['bucket', 'millitokens', 'filled_at'],
+        columns,
         keys.map((key) => [key, Math.floor((tokens.get(key) ?? 0) * 1000), now]),
         `ON CONFLICT (bucket) DO UPDATE SET millitokens = excluded.millitokens, filled_at = excluded.filled_at`,
       );
@@ -111,4 +98,31 @@ export class SharedBuckets {
     });
     for (const [key, tokens] of left) group.settle(key, tokens);
   }
+}
+
+interface Level {
+  readonly millitokens: number;
+  readonly filled_at: number;
+}
+
+/** What is not there cannot be locked: of several that take first at once, each must see the others. */
+async function lockRows(
+  tx: SqlExecutor,
+  keys: readonly string[],
+  full: Level,
+): Promise<ReadonlyMap<string, Level>> {
+  const lock = async () => {
+    const rows = await selectIn<Level & { bucket: string }>(
+      tx,
+      `SELECT bucket, millitokens, filled_at FROM meter_buckets WHERE bucket IN ({in}) ORDER BY bucket ${tx.forUpdate}`,
+      keys,
+    );
+    return new Map(rows.map((row) => [row.bucket, row]));
+  };
+  const known = await lock();
+  const missing = keys.filter((key) => !known.has(key));
+  if (missing.length === 0) return known;
+  const rows = missing.map((key) => [key, full.millitokens, full.filled_at]);
+  await insertRows(tx, 'meter_buckets', columns, rows, 'ON CONFLICT (bucket) DO NOTHING');
+  return await lock();
 }
