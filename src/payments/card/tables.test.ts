@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { winc } from '../../pricing/pricing.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import {
   countOpenEvents,
@@ -23,10 +22,8 @@ import {
   changeReturned,
   chargebacksOf,
   dueQuotes,
-  insertQuote,
   isGivenUp,
   postponeQuote,
-  type QuoteRow,
   quoteIdBy,
   quotesByReceipt,
   readQuote,
@@ -35,20 +32,10 @@ import {
   updateQuote,
   wakeOpenQuotes,
 } from './quotes.ts';
-import { aQuote } from './testing.ts';
+import { addQuote, aQuote } from './testing.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
-
-const addQuote = (sql: Sql, id: string, more: Partial<QuoteRow> = {}, dueAt = 0) =>
-  sql.transaction((tx) =>
-    insertQuote(tx, {
-      row: { ...aQuote, id, intentId: `pi_${id}`, ...more },
-      adjustments: '[]',
-      referer: null,
-      dueAt,
-    }),
-  );
 
 forEachEngine((_engine, open) => {
   describe('quotes', () => {

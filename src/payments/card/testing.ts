@@ -28,6 +28,16 @@ export const aQuote: QuoteRow = {
   ...untouched,
   createdAt: now,
 };
+export const addQuote = (sql: Sql, id: string, more: Partial<QuoteRow> = {}, dueAt = 0): Promise<void> =>
+  sql.transaction((tx) =>
+    insertQuote(tx, {
+      row: { ...aQuote, id, intentId: `pi_${id}`, ...more },
+      adjustments: '[]',
+      referer: null,
+      dueAt,
+    }),
+  );
+
 /** What the provider says of a payment that went well. */
 export const paid: PaymentFacts = {
   status: 'paid',

@@ -11,7 +11,7 @@ import { openEvents, readCursor, storeEvent, writeCursor } from './inbox.ts';
 import { cardMigrations } from './migrations.ts';
 import type { PaymentFacts, ProviderEvent, ProviderPayment } from './provider.ts';
 import { insertQuote, mostRefundTries, type QuoteRow, readQuote } from './quotes.ts';
-import { aQuote, now, paid, setUpQuote } from './testing.ts';
+import { addQuote, aQuote, now, paid, setUpQuote } from './testing.ts';
 import { CardWorker } from './worker.ts';
 
 const second = 1_000;
@@ -91,16 +91,6 @@ async function setUp(t: TestContext, sql: Sql) {
   const quoteRow = async (id = 'quote') => (await readQuote(sql, id)) ?? assert.fail(id);
   return { worker, calls, clock, asked, observed, world, round, stateOf, comes, quoteRow, sql, lines };
 }
-
-const addQuote = (sql: Sql, id: string, more: Partial<QuoteRow> = {}, dueAt = now) =>
-  sql.transaction((tx) =>
-    insertQuote(tx, {
-      row: { ...aQuote, id, intentId: `pi_${id}`, ...more },
-      adjustments: '[]',
-      referer: null,
-      dueAt,
-    }),
-  );
 
 const dueAt = async (sql: Sql, id: string) =>
   (await sql.get<{ due_at: number }>('SELECT due_at FROM card_quotes WHERE id = ?', id))?.due_at;
