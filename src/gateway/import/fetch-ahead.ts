@@ -6,6 +6,8 @@ type Fetched = { readonly value: BlockTransactions | undefined } | { readonly er
 export class FetchAhead {
   readonly #fetch: (height: number, signal: AbortSignal) => Promise<BlockTransactions | undefined>;
   readonly #fetching = new Map<number, Promise<Fetched>>();
+  /** Of those above, what is here already. */
+  readonly #here = new Map<number, Fetched>();
   readonly #enough = new AbortController();
   readonly #signal: AbortSignal;
 
@@ -25,18 +27,43 @@ export class FetchAhead {
       (error: unknown) => ({ error }),
     );
     this.#fetching.set(height, fetching);
+    void fetching.then((fetched) => {
+      if (this.#fetching.get(height) === fetching) this.#here.set(height, fetched);
+    });
   }
 
   /** The block, once it is here; undefined when the chain is not that long. */
   async take(height: number): Promise<BlockTransactions | undefined> {
     const fetched = await this.#fetching.get(height);
-    this.#fetching.delete(height);
+    this.#forget(height);
     if (fetched !== undefined && 'error' in fetched) throw fetched.error;
     return fetched?.value;
+  }
+
+  /** Blocks behind those, which are taken along as far as they are here already and fit. */
+  takeBehind(
+    blocks: readonly BlockTransactions[],
+    fits: (before: readonly BlockTransactions[], next: BlockTransactions) => boolean,
+  ): BlockTransactions[] {
+    const taken = [...blocks];
+    for (;;) {
+      const height = (taken.at(-1)?.block.height ?? 0) + 1;
+      const fetched = this.#here.get(height);
+      if (fetched === undefined || 'error' in fetched || fetched.value === undefined) return taken;
+      if (!fits(taken, fetched.value)) return taken;
+      this.#forget(height);
+      taken.push(fetched.value);
+    }
   }
 
   stop(): void {
     this.#enough.abort(new Error('the rest is not wanted any more'));
     this.#fetching.clear();
+    this.#here.clear();
+  }
+
+  #forget(height: number): void {
+    this.#fetching.delete(height);
+    this.#here.delete(height);
   }
 }

@@ -21,7 +21,7 @@ import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
 import type { ImportMetrics } from './metrics.ts';
 import { isOtherChain } from './other-chain.ts';
-import { type BlockTransactions, type BlockWriterOptions, writeBlock } from './write-block.ts';
+import { type BlockTransactions, type BlockWriterOptions, fitsBehind, writeBlocks } from './write-block.ts';
 
 export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
   readonly index: SqlGatewayIndex;
@@ -173,12 +173,14 @@ export class Importer {
     let next = index.height < 0 ? startHeight : index.height + 1;
     if (next > target) await this.#dropTail();
     let ahead = this.#ahead();
+    const fetchFrom = (first: number) => {
+      for (let height = first; height <= Math.min(target, first + window - 1); height += 1)
+        ahead.fetch(height);
+    };
     try {
       while (next <= target && !this.#stopping.signal.aborted) {
         if (!(await this.#lease.hold())) return;
-        for (let height = next; height <= Math.min(target, next + window - 1); height += 1) {
-          ahead.fetch(height);
-        }
+        fetchFrom(next);
         const fetched = await ahead.take(next);
         if (fetched === undefined) return;
         if (!(await this.#continues(fetched.block))) {
@@ -190,10 +192,13 @@ export class Importer {
           continue;
         }
         if (this.#hasTail && !(await isBeginOf(index, fetched.block))) await this.#dropTail();
+        const blocks = ahead.takeBehind([fetched], fitsBehind);
+        next += blocks.length;
+        // Nodes are asked while the database writes.
+        fetchFrom(next);
         this.#hasTail = true;
-        await this.#write(fetched, true);
+        await this.#write(blocks, true);
         this.#hasTail = false;
-        next += 1;
       }
     } finally {
       ahead.stop();
@@ -304,10 +309,11 @@ export class Importer {
     }
   }
 
-  async #write(fetched: BlockTransactions, isHead: boolean): Promise<void> {
+  /** One block, or several that are written together. */
+  async #write(blocks: readonly BlockTransactions[], isHead: boolean): Promise<void> {
     const { index, metrics, queue } = this.#options;
-    const anyQueued = await writeBlock({ ...this.#options, fence: this.#fence }, fetched, { isHead });
-    const { height } = fetched.block;
+    const anyQueued = await writeBlocks({ ...this.#options, fence: this.#fence }, blocks, { isHead });
+    const height = blocks.at(-1)?.block.height ?? 0;
     if (isHead) {
       this.#rewound = 0;
       this.#failures = 0;
@@ -316,16 +322,16 @@ export class Importer {
       metrics.height.set(height);
       this.#options.onBlock();
     }
-    metrics.blocks.inc();
-    metrics.transactions.inc(fetched.headers.size);
+    metrics.blocks.inc(blocks.length);
+    for (const { headers } of blocks) metrics.transactions.inc(headers.size);
     await index.refresh();
     if (anyQueued) queue.notify();
-    this.#progress(height);
+    this.#progress(blocks.length, height);
   }
 
-  #progress(height: number): void {
+  #progress(blocks: number, height: number): void {
     const { log, nodes } = this.#options;
-    this.#importedSince += 1;
+    this.#importedSince += blocks;
     const now = performance.now();
     if (this.#loggedAt === 0) this.#loggedAt = now;
     const elapsed = now - this.#loggedAt;
@@ -358,7 +364,7 @@ export class Importer {
           this.#trouble = `Fork below height ${above.height}: the chain of the nodes is another one.`;
           return;
         }
-        await this.#write(fetched, false);
+        await this.#write([fetched], false);
         above = await index.blockAt(height);
       }
     } finally {

@@ -1,11 +1,11 @@
-/** A fetched block into the index: records first, the block row last, so that a crash between leaves a tail to undo. */
+/** Fetched blocks into the index: records first, the block row last, so that a crash between leaves a tail to undo. */
 
 import { insertRows } from '../../storage/sql/many-rows.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
 import { insertBlock } from '../chain-index/blocks.ts';
 import type { EventBatch } from '../chain-index/event-batch.ts';
 import { WRITE_BATCH } from '../chain-index/posting-changes.ts';
-import type { Entry, Header, Mined } from '../chain-index/records.ts';
+import type { Entry, Header, Mined, Prepared } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import type { FetchedBlock } from './fetch-block.ts';
 import { type BundleIntake, queueBundle } from './queue-bundle.ts';
@@ -25,12 +25,77 @@ export interface BlockWriterOptions extends BundleIntake {
   readonly fence: (tx: SqlExecutor) => Promise<void>;
 }
 
-/** Answers whether bundles were queued. */
-export async function writeBlock(
+/**
+ * Whether a block is written in one transaction with those before it: it follows them, and there are no more records than
+ * one transaction takes. So the many small blocks of a chain's past cost no commit each.
+ */
+export function fitsBehind(before: readonly BlockTransactions[], { block }: BlockTransactions): boolean {
+  const last = before.at(-1)?.block;
+  const records = before.reduce((sum, one) => sum + one.block.txs.length, block.txs.length);
+  return last !== undefined && block.previous.equals(last.id) && records <= WRITE_BATCH;
+}
+
+/** One block, or several of which each `fitsBehind` the others. Answers whether bundles were queued. */
+export async function writeBlocks(
   { index, fence, ...intake }: BlockWriterOptions,
-  { block, headers }: BlockTransactions,
+  blocks: readonly BlockTransactions[],
   options: { readonly isHead: boolean },
 ): Promise<boolean> {
+  const parts: PreparedBlock[] = [];
+  for (const fetched of blocks) parts.push(await prepareBlock(index, fetched));
+  let queued = false;
+  const put = async (tx: SqlExecutor, { block }: PreparedBlock, batch: Prepared[], events?: EventBatch) => {
+    await index.writer.put(tx, batch, { ...(events && { events }) });
+    for (const { entry } of batch) {
+      queued = (await queueBundle(tx, intake, entry.header, block.height)) || queued;
+    }
+  };
+  const [first] = parts;
+  while (first !== undefined && first.records.length > WRITE_BATCH) {
+    const batch = first.records.splice(0, WRITE_BATCH);
+    await index.sql.transaction(async (tx) => {
+      await fence(tx);
+      await put(tx, first, batch);
+    });
+  }
+  await index.sql.transaction(async (tx) => {
+    await fence(tx);
+    for (const part of parts) {
+      const events = index.writer.newEvents();
+      await put(tx, part, part.records, events);
+      await insertRows(
+        tx,
+        'missing_transactions',
+        ['id', 'height', 'block_index', 'attempts', 'next_try_at'],
+        part.missing,
+        'ON CONFLICT (id) DO NOTHING',
+      );
+      await insertBlock(tx, part.block, events);
+      await events.append(tx);
+    }
+    const newest = parts.at(-1)?.block;
+    if (options.isHead && newest !== undefined) {
+      await tx.run(
+        `INSERT INTO chain_state (name, value) VALUES ('stable_height', ?)
+         ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE chain_state.value < excluded.value`,
+        newest.height - STABLE_DEPTH - 1,
+      );
+    }
+  });
+  while (await index.writer.reposition(index.sql));
+  return queued;
+}
+
+interface PreparedBlock {
+  readonly block: FetchedBlock;
+  readonly records: Prepared[];
+  readonly missing: readonly (readonly [Buffer, number, number, number, number])[];
+}
+
+async function prepareBlock(
+  index: SqlGatewayIndex,
+  { block, headers }: BlockTransactions,
+): Promise<PreparedBlock> {
   const entries: Entry[] = [];
   const missing: (readonly [Buffer, number, number, number, number])[] = [];
   block.txs.forEach((id, blockIndex) => {
@@ -39,43 +104,7 @@ export async function writeBlock(
     if (header !== undefined) entries.push(entryOf(header, mined));
     else missing.push([Buffer.from(id, 'base64url'), block.height, blockIndex, 0, 0]);
   });
-  const prepared = await index.writer.prepare(entries);
-  let queued = false;
-  const write = async (tx: SqlExecutor, from: number, events?: EventBatch) => {
-    await fence(tx);
-    const batch = prepared.slice(from, from + WRITE_BATCH);
-    await index.writer.put(tx, batch, { ...(events && { events }) });
-    for (const { entry } of batch) {
-      queued = (await queueBundle(tx, intake, entry.header, block.height)) || queued;
-    }
-  };
-  let from = 0;
-  for (; prepared.length - from > WRITE_BATCH; from += WRITE_BATCH) {
-    const start = from;
-    await index.sql.transaction((tx) => write(tx, start));
-  }
-  await index.sql.transaction(async (tx) => {
-    const events = index.writer.newEvents();
-    await write(tx, from, events);
-    await insertRows(
-      tx,
-      'missing_transactions',
-      ['id', 'height', 'block_index', 'attempts', 'next_try_at'],
-      missing,
-      'ON CONFLICT (id) DO NOTHING',
-    );
-    await insertBlock(tx, block, events);
-    await events.append(tx);
-    if (options.isHead) {
-      await tx.run(
-        `INSERT INTO chain_state (name, value) VALUES ('stable_height', ?)
-         ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE chain_state.value < excluded.value`,
-        block.height - STABLE_DEPTH - 1,
-      );
-    }
-  });
-  while (await index.writer.reposition(index.sql));
-  return queued;
+  return { block, records: await index.writer.prepare(entries), missing };
 }
 
 export function entryOf(header: Header, mined: Mined | undefined): Entry {
