@@ -23,7 +23,8 @@ export interface DatabaseOptions {
   readonly log?: StorageLog;
   /**
    * Every statement has an index to use and must use it. PostgreSQL keeps the plan that it made for a statement when
-   * its tables were small, and would go on reading them from end to end while they grow.
+   * its tables were small, and would go on reading them from end to end while they grow. Where it thinks that few rows fit,
+   * it reads and sorts them all, though the index has them in order.
    */
   readonly byIndexOnly?: boolean;
 }

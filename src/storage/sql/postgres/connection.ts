@@ -113,7 +113,7 @@ async function check(client: PoolClient, options: ConnectionOptions): Promise<Ch
       // Statements are short: to compile one costs many times what it does. Without scans each that has no index to go by
       // is thought to be dear enough for it.
       'SET jit = off',
-      ...(options.byIndexOnly ? ['SET enable_seqscan = off'] : []),
+      ...(options.byIndexOnly ? ['SET enable_seqscan = off', 'SET enable_bitmapscan = off'] : []),
     ];
     await client.query(settings.join('; '));
   }

@@ -141,6 +141,20 @@ describe('PostgreSQL', {
     }
   });
 
+  it('takes rows in the order of an index instead of sorting all that fit, also before it has counted them', async () => {
+    const listed = {
+      id: 'test-002',
+      up: 'CREATE TABLE listed (list BIGINT, place BIGINT, PRIMARY KEY (list, place));',
+    };
+    const sql = await open({ byIndexOnly: true, migrations: [...migrations, listed] });
+    await sql.run('INSERT INTO listed (list, place) SELECT 1, generate_series(1, 50000)');
+    const plan = JSON.stringify(
+      await sql.all('EXPLAIN SELECT place FROM listed WHERE list = 1 ORDER BY place DESC LIMIT 1000'),
+    );
+    assert.match(plan, /Index/);
+    assert.doesNotMatch(plan, /Sort/);
+  });
+
   it('leaves errors of the work itself as they are', async () => {
     const sql = await open();
     class Refused extends Error {}

@@ -117,7 +117,7 @@ test('settings of a connection are those that are asked for', async (t) => {
   assert.deepEqual(
     server.asked.filter((text) => text.startsWith('SET')),
     [
-      'SET statement_timeout = 1000; SET idle_in_transaction_session_timeout = 60000; SET jit = off; SET enable_seqscan = off',
+      'SET statement_timeout = 1000; SET idle_in_transaction_session_timeout = 60000; SET jit = off; SET enable_seqscan = off; SET enable_bitmapscan = off',
     ],
   );
 });
