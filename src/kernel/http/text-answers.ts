@@ -12,7 +12,7 @@ const requestId = 'x-request-id';
 
 export class TextAnswers {
   readonly #headers: Readonly<Record<string, string>>;
-  /** What was set on the first reply, and the head with it, but for the request's id. */
+  /** What was set on the first reply, but for the request's id, and the head with it. */
   #usual: { readonly set: Headers; readonly head: PreparedHead } | undefined;
 
   /** Without the length. */
@@ -23,8 +23,7 @@ export class TextAnswers {
   /** As 200, with the headers that are set on the reply. */
   send(reply: Reply, text: string): void {
     const length = Buffer.byteLength(text);
-    const set = reply.getHeaders();
-    const id = set[requestId];
+    const { [requestId]: id, ...set } = reply.getHeaders();
     this.#usual ??= this.#prepare(set);
     const { head, set: usual } = this.#usual;
     if (typeof id === 'string' && isSame(set, usual)) {
@@ -36,7 +35,7 @@ export class TextAnswers {
   }
 
   #prepare(set: Headers) {
-    const headers = Object.entries({ ...set, ...this.#headers }).filter(([name]) => name !== requestId);
+    const headers = Object.entries({ ...set, ...this.#headers });
     return {
       set,
       head: new PreparedHead(
@@ -47,9 +46,8 @@ export class TextAnswers {
   }
 }
 
-/** But for the request's id, which both have. */
 function isSame(headers: Headers, others: Headers): boolean {
   for (const name in others) if (!(name in headers)) return false;
-  for (const name in headers) if (headers[name] !== others[name] && name !== requestId) return false;
+  for (const name in headers) if (headers[name] !== others[name]) return false;
   return true;
 }

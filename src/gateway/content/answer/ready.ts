@@ -157,9 +157,11 @@ export class ReadyAnswers {
     response: ServerResponse,
     { head, more, body }: ReadyAnswer,
     requestId: string,
-    charged: Readonly<Record<string, string>> = {},
+    charged?: Readonly<Record<string, string>>,
   ): void {
-    head.write(response, [...more, 'x-request-id', requestId, ...Object.entries(charged).flat()]);
+    const own = [...more, 'x-request-id', requestId];
+    if (charged !== undefined) own.push(...Object.entries(charged).flat());
+    head.write(response, own);
     endNow(response, body);
   }
 

@@ -2,21 +2,15 @@
 import { isTxId, type TxId } from '../../../formats/base64url.ts';
 import { textOf, tryParseJson } from '../../../formats/json.ts';
 import type { App, Reply, Request } from '../../../kernel/http/server.ts';
-import { TextAnswers } from '../../../kernel/http/text-answers.ts';
 import type { NodeError } from '../errors.ts';
 
 export function sendText(reply: Reply, text: string, status = 200): Reply {
   return reply.code(status).header('content-type', 'text/plain; charset=utf-8').send(text);
 }
 
-const jsonType = { 'content-type': 'application/json; charset=utf-8' };
-const jsonAnswers = new TextAnswers(jsonType);
-
 /** `json` is the text itself. */
 export function sendJsonText(reply: Reply, json: string, status = 200): Reply {
-  if (status !== 200) return reply.code(status).headers(jsonType).send(json);
-  jsonAnswers.send(reply, json);
-  return reply;
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(json);
 }
 
 export const sendJson = (reply: Reply, value: unknown, status = 200): Reply =>
