@@ -9,6 +9,9 @@
  */
 import type { Request } from '../kernel/http/server.ts';
 
+/** Of a request what tells who asks, known before the framework has seen it. */
+export type Asking = Pick<Request, 'headers' | 'socket'>;
+
 export interface Meter {
   /** False where nothing is metered: answers may then be cached by everyone. */
   readonly enabled: boolean;
@@ -23,6 +26,8 @@ export interface Meter {
     resource: string | undefined,
     contentType: string,
   ): Promise<Readonly<Record<string, string>>> | undefined;
+  /** The same where the tokens are at hand, and says whether they were; else nothing is taken and `charge` is to be called. */
+  chargeNow(request: Asking, bytes: number, resource: string | undefined): boolean;
 }
 
-export const freeMeter: Meter = { enabled: false, charge: () => undefined };
+export const freeMeter: Meter = { enabled: false, charge: () => undefined, chargeNow: () => true };

@@ -286,6 +286,8 @@ function wireGateway(config: Config, deps: GatewayDeps, { filters, payee, sql }:
     log,
     metrics,
     refusal: refuseAsText,
+    // Signatures are made in a hook of the framework.
+    answerFirst: config.HTTPSIG_ENABLED ? undefined : contentPart.answerFirst,
     trustedProxies: config.TRUSTED_PROXIES,
     cors: { methods: ['GET', 'HEAD', 'POST', 'OPTIONS'], exposeHeaders: ['*'] },
   });

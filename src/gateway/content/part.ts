@@ -5,6 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { NameChanges } from '../../delivery/name-changes.ts';
 import type { ForkedChain } from '../../fork/chain.ts';
 import type { Job } from '../../kernel/background/job.ts';
+import type { AnswerFirst } from '../../kernel/http/server.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
@@ -29,7 +30,7 @@ import { createContentMetrics } from './metrics.ts';
 import { NameResolver, type NameSource } from './names/resolver.ts';
 import { namesOfFork, namesOfGateway } from './names/sources.ts';
 import { apexHandler, contentRoutes } from './routes.ts';
-import type { ServeParts } from './serve.ts';
+import { type ServeParts, serveAgain } from './serve.ts';
 import { SharedCopies } from './shared/shared-copies.ts';
 import { chunkContent, parentBundle, sharedContent } from './sources/copies.ts';
 import { forkedContent } from './sources/fork.ts';
@@ -221,6 +222,8 @@ export interface ContentPartDeps {
 export interface ContentPart extends Part {
   /** Answers `GET /` where an apex is configured. */
   readonly apex: ReturnType<typeof apexHandler>;
+  /** Answers again what was answered before. */
+  readonly answerFirst: AnswerFirst;
 }
 
 export function createContentPart({ config, content, blocklist, meter }: ContentPartDeps): ContentPart {
@@ -230,6 +233,7 @@ export function createContentPart({ config, content, blocklist, meter }: Content
     name: 'content',
     jobs: [content.scrub, ...content.sharedJobs, ...content.nameChanges.jobs],
     apex: apexHandler(parts, { apexId, apexName }),
+    answerFirst: serveAgain(parts),
     routes: (app) =>
       contentRoutes(app, parts, {
         rootHosts: rootHostsOf(config),

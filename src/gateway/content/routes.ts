@@ -13,15 +13,7 @@ import { nameHeaders } from './answer/headers.ts';
 import { frameRoutes } from './frames.ts';
 import { type HostKind, isNameLabel, parseHost, splitLabel } from './names/host.ts';
 import { sendNotFoundPage } from './not-found-page.ts';
-import {
-  redirectTo,
-  resolveLabel,
-  type ServeParts,
-  serveAgain,
-  serveName,
-  servePlace,
-  serveRaw,
-} from './serve.ts';
+import { redirectTo, resolveLabel, type ServeParts, serveName, servePlace, serveRaw } from './serve.ts';
 
 export interface ContentRoutesOptions {
   /** Lower case, longest first. */
@@ -53,7 +45,6 @@ export function contentRoutes(app: App, parts: ServeParts, options: ContentRoute
     }
     // The absolute form of a target is read like any other from here on.
     if (!request.url.startsWith('/')) request.raw.url = originForm(request.url);
-    if (serveAgain(parts, request, reply, done)) return;
     const host = parseHost(request.headers.host, options.rootHosts);
     if (host.kind !== 'root') serveHost(host, request, reply).catch(done);
     else if (!options.isolate || !asksForServiceWorker(request.headers) || isOfApex(request)) done();

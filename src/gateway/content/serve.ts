@@ -8,11 +8,12 @@ import { isManifestType } from '../../delivery/manifests.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { tryDecodePercent } from '../../formats/percent-encoding.ts';
 import { HttpError } from '../../kernel/errors.ts';
-import type { Reply, Request } from '../../kernel/http/server.ts';
+import { namesOneHost } from '../../kernel/http/one-host.ts';
+import type { AnswerFirst, Reply, Request } from '../../kernel/http/server.ts';
 import { blocked, invalidId, notFound, UpstreamRefusal } from '../errors.ts';
 import { type AnswerOptions, type AnswerParts, answerContent, blockedPartOf } from './answer/answer.ts';
 import { contentTypeOf, nameHeaders } from './answer/headers.ts';
-import type { Ready } from './answer/ready.ts';
+import type { PlainRequest, Ready } from './answer/ready.ts';
 import { journeyOf } from './answer/request.ts';
 import type { Content } from './content.ts';
 import type { Manifests } from './manifests.ts';
@@ -29,27 +30,26 @@ export interface ServeParts extends AnswerParts {
 
 const noStore = { 'cache-control': 'no-store' };
 
-/**
- * Answers a request like one that was answered before, without its route, and says whether it did. `failed` is told where
- * the meter refuses it.
- */
-export function serveAgain(
-  parts: ServeParts,
-  request: Request,
-  reply: Reply,
-  failed: (error: Error) => void,
-): boolean {
-  const asked = parts.ready.asked(request);
-  const ready = asked && findReady(parts, request, asked.key, asked.id);
-  if (asked === undefined || ready === undefined) return false;
-  request.timings = asked.timings;
-  const sent = sendReady(parts, request, reply, ready);
-  if (sent instanceof Promise) sent.catch(failed);
-  return sent !== undefined;
+/** Answers a request like one that was answered before, without its route and the framework. */
+export function serveAgain(parts: ServeParts): AnswerFirst {
+  const { ready: answers, meter, metrics } = parts;
+  return (request, response, newId) => {
+    const asked = answers.asked(request);
+    const ready = asked && findReady(parts, request, asked.key, asked.id);
+    if (asked === undefined || ready === undefined || !namesOneHost(request)) return undefined;
+    const answer = answers.answer(request, ready);
+    if (answer === undefined) return undefined;
+    // A refusal is the framework's to answer.
+    if (!meter.chargeNow(request, answer.body?.length ?? 0, `data:${ready.id}`)) return undefined;
+    metrics.cacheHits.inc();
+    const requestId = newId(request);
+    answers.send(response, answer, requestId);
+    return { requestId, timings: asked.timings };
+  };
 }
 
 /** What is at hand under the key and may still be served; `id` is the one in the URL. */
-function findReady(parts: ServeParts, request: Request, key: string, id: string): Ready | undefined {
+function findReady(parts: ServeParts, request: PlainRequest, key: string, id: string): Ready | undefined {
   const ready = parts.ready.find(request, key);
   if (ready === undefined || parts.blocklist.blocksId(id)) return undefined;
   return isStillServed(parts, ready.described) ? ready : undefined;
@@ -176,8 +176,11 @@ function sendReady(
     contentTypeOf(ready.described),
   );
   metrics.cacheHits.inc();
-  if (charged === undefined) return answers.send(reply, answer);
-  return charged.then((more) => answers.send(reply, answer, more));
+  const send = (more?: Readonly<Record<string, string>>): Reply => {
+    answers.send(reply.hijack().raw, answer, request.id, more);
+    return reply;
+  };
+  return charged === undefined ? send() : charged.then(send);
 }
 
 /** Whether an answer that was given before may be given again. */

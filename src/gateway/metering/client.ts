@@ -4,7 +4,7 @@
  */
 import { type BlockList, isIP } from 'node:net';
 import { networkOf, networks, plainAddress } from '../../kernel/http/client-network.ts';
-import type { Request } from '../../kernel/http/server.ts';
+import type { Asking } from '../meter.ts';
 
 interface Client {
   readonly key: string;
@@ -22,16 +22,16 @@ export class Clients {
   }
 
   /** The name of the client's bucket: its address, of IPv6 the /64 that one customer has. */
-  keyOf(request: Request): string {
+  keyOf(request: Asking): string {
     return this.#clientOf(request).key;
   }
 
   /** Not metered at all: by the address itself, since of a /64 a single one may be listed. */
-  isAllowed(request: Request): boolean {
+  isAllowed(request: Asking): boolean {
     return this.#allowed !== undefined && this.#clientOf(request).isAllowed;
   }
 
-  #clientOf(request: Request): Client {
+  #clientOf(request: Asking): Client {
     const { socket } = request;
     const known = this.#ofSocket.get(socket);
     if (known !== undefined) return known;
@@ -44,7 +44,7 @@ export class Clients {
     return client;
   }
 
-  #behind(request: Request, peer: string): string {
+  #behind(request: Asking, peer: string): string {
     const forwarded = [request.headers['x-forwarded-for'] ?? []].flat().join(',').slice(-4_096);
     const hops = forwarded.split(',').map((hop) => plainAddress(hop.trim()));
     let nearest = peer;

@@ -11,6 +11,7 @@ import { originOf, type Request } from '../../kernel/http/app.ts';
 import { X402NotTaken, X402SettlementFailed } from '../../payments/x402/errors.ts';
 import type { X402Payments, X402Quote } from '../../payments/x402/x402.ts';
 import type { Pricing } from '../../pricing/pricing.ts';
+import type { Asking } from '../meter.ts';
 import type { PaidTokens } from './paid.ts';
 import { type EgressPrices, priceOf, tokensFor } from './prices.ts';
 
@@ -37,7 +38,7 @@ export class EgressPayments {
     this.#options = options;
   }
 
-  hasPayment(request: Request): boolean {
+  hasPayment(request: Asking): boolean {
     const { headers } = request;
     return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined;
   }

@@ -1,6 +1,6 @@
 /** The meter where a limit is set: regular tokens first, then paid ones, then the refusal. */
 import type { Request } from '../../kernel/http/server.ts';
-import type { Meter } from '../meter.ts';
+import type { Asking, Meter } from '../meter.ts';
 import type { Buckets } from './buckets.ts';
 import type { Clients } from './client.ts';
 import { type Refused, tooManyRequests } from './errors.ts';
@@ -18,7 +18,13 @@ export interface TokenMeterParts {
   readonly payments: EgressPayments | undefined;
   readonly metrics: MeterMetrics;
   /** Requests that are never charged, beside allowed addresses. */
-  readonly isExempt: (request: Request) => boolean;
+  readonly isExempt: (request: Asking) => boolean;
+}
+
+/** The bucket that has too little. */
+interface Limit {
+  readonly limit: 'ip' | 'resource';
+  readonly bucket: string;
 }
 
 export class TokenMeter implements Meter {
@@ -35,23 +41,35 @@ export class TokenMeter implements Meter {
     resource: string | undefined,
     contentType: string,
   ): Promise<Readonly<Record<string, string>>> | undefined {
+    const taken = this.#take(request, bytes, resource);
+    this.#parts.metrics.requests.add();
+    if (taken === 'done') return undefined;
+    const client = this.#parts.clients.keyOf(request);
+    const body = { bytes, contentType };
+    if (taken === 'payment') return this.#withPayment(request, client, body);
+    return this.#beyond(request, client, body, taken);
+  }
+
+  chargeNow(request: Asking, bytes: number, resource: string | undefined): boolean {
+    if (this.#take(request, bytes, resource) !== 'done') return false;
+    this.#parts.metrics.requests.add();
+    return true;
+  }
+
+  /** Regular tokens, where they are to be taken and there are enough; else what stands in the way. */
+  #take(request: Asking, bytes: number, resource: string | undefined): 'done' | 'payment' | Limit {
     const { clients, byClient, byResource, metrics, payments, isExempt } = this.#parts;
+    if (clients.isAllowed(request) || isExempt(request)) return 'done';
+    if (payments?.hasPayment(request) === true) return 'payment';
     const client = clients.keyOf(request);
-    metrics.requests.add();
-    if (clients.isAllowed(request) || isExempt(request)) return undefined;
     const cost = costOf(bytes);
-    if (payments?.hasPayment(request) === true) {
-      return this.#withPayment(request, client, { bytes, contentType });
-    }
-    if (byClient.take(client, cost)) {
-      if (resource === undefined || byResource.take(resource, cost)) {
-        metrics.tokens.add(cost);
-        return undefined;
-      }
+    if (!byClient.take(client, cost)) return { limit: 'ip', bucket: client };
+    if (resource !== undefined && !byResource.take(resource, cost)) {
       byClient.give(client, cost);
-      return this.#beyond(request, client, { bytes, contentType }, { limit: 'resource', bucket: resource });
+      return { limit: 'resource', bucket: resource };
     }
-    return this.#beyond(request, client, { bytes, contentType }, { limit: 'ip', bucket: client });
+    metrics.tokens.add(cost);
+    return 'done';
   }
 
   /** What is left of the regular tokens and the rest from paid ones; past the resource's limit, paid ones alone. */
@@ -59,7 +77,7 @@ export class TokenMeter implements Meter {
     request: Request,
     client: string,
     body: EgressBody,
-    { limit, bucket }: { readonly limit: 'ip' | 'resource'; readonly bucket: string },
+    { limit, bucket }: Limit,
   ): Promise<Readonly<Record<string, string>>> {
     const { byClient, paid, metrics, payments } = this.#parts;
     const cost = costOf(body.bytes);

@@ -49,14 +49,40 @@ export function createRequestIds(): (request: IncomingMessage) => string {
   };
 }
 
-/** Called before any route is added; the function that it returns is called first of all for every request. */
+/** Answers a request without the framework; undefined where it does not. */
+export type AnswerFirst = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: (request: IncomingMessage) => string,
+) => FirstAnswer | undefined;
+
+export interface FirstAnswer {
+  readonly requestId: string;
+  /** Of the route that would have answered. */
+  readonly timings: RouteTimings | null;
+}
+
+interface Watched {
+  readonly method: string;
+  readonly url: string;
+  readonly timings: RouteTimings | null;
+}
+
+export interface RequestWatch {
+  /** Called first of all for every request that comes to the framework. */
+  begin(request: Request, reply: Reply): void;
+  /** Called instead where the answer was given at `start` (milliseconds) without it. */
+  answeredFirst(request: IncomingMessage, response: ServerResponse, answer: FirstAnswer, start: number): void;
+}
+
+/** Called before any route is added. */
 export function watchRequests(
   app: App,
   inFlight: InFlight,
   log: Logger,
   histogram: RequestHistogram,
   answered?: (request: AnsweredRequest) => void,
-): (request: Request, reply: Reply) => void {
+): RequestWatch {
   const unknown = histogram.route('unknown');
   app.decorateRequest('timings', null);
 
@@ -69,12 +95,7 @@ export function watchRequests(
     route.onRequest = route.onRequest === undefined ? begin : [begin, route.onRequest].flat();
   });
 
-  return (request, reply) => {
-    const requestLog = new RequestLog(log, request.id);
-    request.log = requestLog;
-    reply.log = requestLog;
-    const start = performance.now();
-    const { raw } = reply;
+  const watch = (request: Watched, raw: ServerResponse, requestLog: RequestLog, start: number): void => {
     inFlight.begin();
     histogram.inFlight += 1;
     raw.on('close', () => {
@@ -87,6 +108,18 @@ export function watchRequests(
       answered?.({ method, url, status, milliseconds });
       if (log.isLevelEnabled('debug')) requestLog.debug({ method, url, status, milliseconds }, 'answered');
     });
+  };
+
+  return {
+    begin(request, reply) {
+      const requestLog = new RequestLog(log, request.id);
+      request.log = requestLog;
+      reply.log = requestLog;
+      watch(request, reply.raw, requestLog, performance.now());
+    },
+    answeredFirst({ method = '', url = '' }, response, { requestId, timings }, start) {
+      watch({ method, url, timings }, response, new RequestLog(log, requestId), start);
+    },
   };
 }
 

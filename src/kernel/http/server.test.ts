@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
+import { eventually } from '../../../test/support/eventually.ts';
 import { StartupError } from '../errors.ts';
 import { Metrics } from '../metrics.ts';
 import { rememberingLog, silentLog, testServer } from '../testing.ts';
@@ -144,6 +145,43 @@ describe('what is measured', () => {
     assert.deepEqual(lines, [
       'http_request_duration_seconds_count{route="unknown",method="GET",status="404"} 2',
       'http_request_duration_seconds_count{route="/item/:id",method="GET",status="200"} 2',
+      'http_requests_in_flight 0',
+    ]);
+  });
+
+  test('what is answered ahead of the framework is counted, logged and named like the rest', async () => {
+    const metrics = new Metrics();
+    const { log, lines } = rememberingLog('debug');
+    const server = serve((scope) => void scope.get('/item/:id', async () => ({})), {
+      ...{ metrics, log },
+      answerFirst(request, response, newId) {
+        if (request.url !== '/item/first') return undefined;
+        const requestId = newId(request);
+        response.writeHead(203, { 'x-request-id': requestId }).end();
+        return { requestId, timings: metrics.requests.route('/item/:id') };
+      },
+    });
+    await server.listen();
+    for (const [path, status] of [
+      ['first', 203],
+      ['second', 200],
+    ] as const) {
+      const answer = await fetch(`${server.url}/item/${path}`, { headers: { 'x-request-id': path } });
+      assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [status, path]);
+    }
+    const answered = () => lines.filter((line) => line.msg === 'answered');
+    await eventually('both are over', async () => answered().length === 2);
+    assert.deepEqual(
+      answered().map(({ url, status, requestId }) => [url, status, requestId]),
+      [
+        ['/item/first', 203, 'first'],
+        ['/item/second', 200, 'second'],
+      ],
+    );
+    const counts = (await metrics.text()).split('\n').filter((line) => /^http_.*(_count|flight)/.test(line));
+    assert.deepEqual(counts, [
+      'http_request_duration_seconds_count{route="/item/:id",method="GET",status="203"} 1',
+      'http_request_duration_seconds_count{route="/item/:id",method="GET",status="200"} 1',
       'http_requests_in_flight 0',
     ]);
   });

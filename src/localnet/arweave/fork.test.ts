@@ -24,6 +24,10 @@ describe('forks on demand', () => {
     const [payId, spendId] = [encodeBase64url(pay.id), encodeBase64url(spend.id)];
     const replaced = (await client.json<string[]>('/hash_list')).slice(0, 2);
 
+    // What the node remembers of where they are does not outlive their blocks.
+    assert.equal((await client.get(`/tx/${spendId}/offset`)).status, 200);
+    assert.equal((await client.get(`/tx/${payId}/status`)).status, 200);
+
     const answer = await client.post('/fork', { depth: 2 });
     assert.equal(answer.status, 200);
     const fork = JSON.parse(answer.text);
@@ -35,6 +39,7 @@ describe('forks on demand', () => {
     assert.equal(await client.balance(alice.address), 10n * AR);
     assert.equal(await client.text(`/wallet/${alice.address}/last_tx`), '');
     assert.equal((await client.get(`/tx/${payId}`)).status, 202);
+    assert.equal((await client.get(`/tx/${payId}/status`)).status, 202);
     assert.equal((await client.get(`/tx/${spendId}/offset`)).status, 404);
     const now = await client.json<string[]>('/hash_list');
     assert.deepEqual(now.slice(3), before);

@@ -1,6 +1,7 @@
 /** GET /arns/price/{intent}/{name}: what a purchase costs in name tokens, in winc and, on request, by card. */
 import { type Static, Type } from 'typebox';
-import type { App, Reply, Request } from '../../kernel/http/app.ts';
+import type { App, Request } from '../../kernel/http/app.ts';
+import { TextAnswers } from '../../kernel/http/text-answers.ts';
 import { parseCurrency } from '../../pricing/currencies.ts';
 import { renderAdjustment } from '../../pricing/pricing.ts';
 import { badRequest, invalidParameters, notAnAnt } from '../errors.ts';
@@ -27,6 +28,12 @@ const Query = Type.Object({
   promoCode: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 20 })])),
 });
 
+/** Prices change with the day and the rates: clients may keep them for a minute. */
+const answers = new TextAnswers({
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'max-age=60',
+});
+
 export function arnsPriceRoute(app: App, context: PriceContext): void {
   app.get(
     '/arns/price/:intent/:name',
@@ -40,13 +47,18 @@ export function arnsPriceRoute(app: App, context: PriceContext): void {
       },
       config: { invalid: 'Invalid parameters' },
     },
-    async (request, reply) => send(reply, await answerPrice(context, request)),
+    (request, reply): void | Promise<void> => {
+      const answer = answerPrice(context, request);
+      // At once where it is known: each wait costs a small answer a good part of its time.
+      if (typeof answer !== 'string') return answer.then((text) => answers.send(reply, text));
+      answers.send(reply, answer);
+    },
   );
 }
 
 type PriceRequest = Request & { params: Static<typeof Params>; query: Static<typeof Query> };
 
-async function answerPrice(context: PriceContext, request: PriceRequest): Promise<string> {
+function answerPrice(context: PriceContext, request: PriceRequest): string | Promise<string> {
   const { intent, name } = request.params;
   const fields = mergeFields(request.query, undefined);
   const { purchase } = readPurchase(intent, name, fields);
@@ -54,9 +66,23 @@ async function answerPrice(context: PriceContext, request: PriceRequest): Promis
   const processId = readProcessId(request.query.processId);
   // Whatever else the address of the request says makes no other question.
   const question = JSON.stringify([purchase, processId]);
-  const { answers } = context.prices;
-  const known = currency === undefined ? answers.answer(purchase.name, question) : undefined;
-  if (known !== undefined) return known;
+  const known = currency === undefined ? context.prices.answers.answer(purchase.name, question) : undefined;
+  return known ?? findPrice(context, request, { purchase, processId, currency, question });
+}
+
+interface PriceQuestion {
+  readonly purchase: ReturnType<typeof readPurchase>['purchase'];
+  readonly processId: ReturnType<typeof readProcessId>;
+  readonly currency: ReturnType<typeof readCurrency>;
+  /** All of it, where no currency is asked for. */
+  readonly question: string;
+}
+
+async function findPrice(
+  context: PriceContext,
+  request: PriceRequest,
+  { purchase, processId, currency, question }: PriceQuestion,
+): Promise<string> {
   const ownAnt = processId !== undefined;
   const price = await context.prices.name(purchase, { mayBeCached: true, ownAnt });
   if (ownAnt && purchase.action === 'buy-name' && !(await context.prices.isToken(processId))) {
@@ -65,22 +91,13 @@ async function answerPrice(context: PriceContext, request: PriceRequest): Promis
   const answer = priceJson(price);
   if (currency === undefined) {
     const text = JSON.stringify(answer);
-    answers.keep(question, text, price.state);
+    context.prices.answers.keep(question, text, price.state);
     return text;
   }
-  const codes = listOf(fields, 'promoCode') ?? [];
+  const codes = listOf(mergeFields(request.query, undefined), 'promoCode') ?? [];
   const address = request.query.userAddress ?? '';
   const fiatEstimate = await estimate(context, price, currency, codes, address);
   return JSON.stringify({ ...answer, fiatEstimate });
-}
-
-/** Prices change with the day and the rates: clients may keep them for a minute. */
-function send(reply: Reply, text: string): void {
-  reply
-    .header('content-type', 'application/json; charset=utf-8')
-    .header('cache-control', 'max-age=60')
-    .serializer(String)
-    .send(text);
 }
 
 function readCurrency(text: string | undefined) {

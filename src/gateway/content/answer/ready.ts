@@ -3,6 +3,7 @@
  * request for one is a look-up and a write; whatever is special about a request (a condition, several ranges, a
  * journey through gateways) goes the long way.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { asksForServiceWorker, opensPage, type WebOrigin } from '../../../delivery/isolation.ts';
 import { atMost } from '../../../kernel/at-most.ts';
@@ -28,11 +29,14 @@ export interface Ready {
   readonly bytes: Buffer | undefined;
 }
 
+/** What is read of a request, whether or not the framework has seen it. */
+export type PlainRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
+
 /** One answer, at hand. */
 export interface ReadyAnswer {
   readonly head: PreparedHead;
-  /** Names and values of this answer alone. */
-  readonly more: string[];
+  /** Names and values that the head does not have, but for the request's id. */
+  readonly more: readonly string[];
   /** undefined for HEAD. */
   readonly body: Buffer | undefined;
 }
@@ -48,6 +52,7 @@ export interface Asked {
   readonly timings: Request['timings'];
 }
 
+const none: readonly string[] = [];
 const maxAsked = 20_000;
 /** Invented paths that lead to the same page must not fill our memory. */
 const maxUrlLength = 300;
@@ -86,8 +91,8 @@ export class ReadyAnswers {
   }
 
   /** What such a request was answered with before; undefined where only its route can say. */
-  asked({ method, url, headers }: Request): Asked | undefined {
-    if (method !== 'GET' && method !== 'HEAD') return undefined;
+  asked({ method, url, headers }: PlainRequest): Asked | undefined {
+    if (url === undefined || (method !== 'GET' && method !== 'HEAD')) return undefined;
     const asked = this.#asked.get(url);
     if (asked === undefined || asked.host !== headers.host || asksForServiceWorker(headers)) return undefined;
     const isPage = asked.origin === 'shared-without-pages' && opensPage(headers, asked.host ?? '');
@@ -101,7 +106,7 @@ export class ReadyAnswers {
   }
 
   /** What `key` (a path, with what else decides) was answered with, if it can be answered so again. */
-  find(request: Request, key: string): Ready | undefined {
+  find(request: PlainRequest, key: string): Ready | undefined {
     const ready = this.#answers.get(key);
     if (ready === undefined) return undefined;
     for (const name of special) if (request.headers[name] !== undefined) return undefined;
@@ -111,15 +116,15 @@ export class ReadyAnswers {
   }
 
   /** The answer to the request; undefined where it goes the long way. */
-  answer(request: Request, ready: Ready): ReadyAnswer | undefined {
+  answer(request: PlainRequest, ready: Ready): ReadyAnswer | undefined {
     const { range } = request.headers;
     if (range !== undefined) return this.#part(request, ready, range);
     if (ready.bytes === undefined) return undefined;
     const body = request.method === 'HEAD' ? undefined : ready.bytes;
-    return { head: ready.wholeHead, more: ['x-request-id', request.id], body };
+    return { head: ready.wholeHead, more: none, body };
   }
 
-  #part(request: Request, ready: Ready, range: string): ReadyAnswer | undefined {
+  #part(request: PlainRequest, ready: Ready, range: string): ReadyAnswer | undefined {
     const { hash } = ready.described;
     if (hash === undefined || range.length > maxRangeLength) return undefined;
     const key = `${hash}${range}`;
@@ -130,7 +135,7 @@ export class ReadyAnswers {
       this.#parts.set(key, part);
     }
     const body = request.method === 'HEAD' ? undefined : part.bytes;
-    return { head: ready.partHead, more: [...part.head, 'x-request-id', request.id], body };
+    return { head: ready.partHead, more: part.head, body };
   }
 
   #makePart({ described, bytes }: Ready, hash: string, range: string): Part | undefined {
@@ -148,13 +153,16 @@ export class ReadyAnswers {
   }
 
   /** `charged` are headers that say what the answer cost. */
-  send(reply: Reply, { head, more, body }: ReadyAnswer, charged?: Readonly<Record<string, string>>): Reply {
-    reply.hijack();
-    if (charged !== undefined) more.push(...Object.entries(charged).flat());
-    head.write(reply.raw, more);
-    if (body === undefined) reply.raw.end();
-    else endNow(reply.raw, body);
-    return reply;
+  send(
+    response: ServerResponse,
+    { head, more, body }: ReadyAnswer,
+    requestId: string,
+    charged?: Readonly<Record<string, string>>,
+  ): void {
+    const own = [...more, 'x-request-id', requestId];
+    if (charged !== undefined) own.push(...Object.entries(charged).flat());
+    head.write(response, own);
+    endNow(response, body);
   }
 
   /** `bytes`: all of it, where it is small. */

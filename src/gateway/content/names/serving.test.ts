@@ -126,7 +126,8 @@ describe('names over HTTP', () => {
 
   test('a request names one host, which is one', async () => {
     const { page } = ids;
-    assert.equal(await byHand(`/${page}`, root), '200');
+    // The third is answered ahead of the framework, and so would be the others like it.
+    for (let time = 0; time < 3; time += 1) assert.equal(await byHand(`/${page}`, root), '200');
     assert.equal(await byHand(`http://${root}/${page}`, root), '200');
     assert.equal(await byHand(`http://site.${root}/index.html`, `site.${root}`), '200');
     assert.equal(await byHand(`http://site.${root}`, `site.${root}`), '200');

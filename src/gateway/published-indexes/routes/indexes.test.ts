@@ -305,6 +305,7 @@ test('a metered gateway prices bytes only, and marks them private', async (t) =>
       charged.push(bytes);
       return undefined;
     },
+    chargeNow: () => false,
   };
   const server = testServer();
   const catalog = new Catalog(folders(), silentLog);

@@ -27,6 +27,7 @@ test('a file that is changed while it is sent does not look complete, and loses 
       if (isChanged.now) flipByte(path, 99_999);
       return undefined;
     },
+    chargeNow: () => false,
   };
   const server = testServer();
   server.app.get('/file', (request, reply) =>

@@ -16,7 +16,14 @@ import { MAX_PENDING, PROCESSED_MEMORY_MS } from '../rules.ts';
 import { acceptTransaction, VerificationFailed } from './accept-transaction.ts';
 import { type Block, hashList, readHead } from './blocks.ts';
 import { addToCounter, dropPending, mineBlock } from './mine.ts';
-import { HeaderCache, pendingIds, readPlace, type StoredTransaction } from './transactions.ts';
+import {
+  MinedCache,
+  pendingIds,
+  readPlace,
+  readTransaction,
+  type StoredTransaction,
+  type TransactionPlace,
+} from './transactions.ts';
 import { readWallet, writeWallet } from './wallets.ts';
 
 interface LocalNodeOptions {
@@ -38,7 +45,8 @@ export interface Mining {
 
 export class LocalNode {
   readonly sql: Sql;
-  readonly #headers = new HeaderCache();
+  readonly #headers = new MinedCache(readTransaction, ({ header }) => header.length);
+  readonly #places = new MinedCache(readPlace, () => 256);
   readonly #options: LocalNodeOptions;
   /** Ids that are being looked at. */
   readonly #inFlight = new Set<string>();
@@ -111,6 +119,11 @@ export class LocalNode {
     return this.#headers.read(this.sql, id);
   }
 
+  /** Where it is, if anywhere. */
+  place(id: string): Promise<TransactionPlace | undefined> {
+    return this.#places.read(this.sql, id);
+  }
+
   /** POST /tx. */
   async post(json: unknown): Promise<'accepted' | 'processed'> {
     const id = idOf(json);
@@ -154,6 +167,7 @@ export class LocalNode {
         return { rollback, head: await readHead(tx) };
       });
       this.#headers.forget();
+      this.#places.forget();
       if (result.head !== undefined) this.#head = result.head;
       await this.#recount();
       this.#schedule();

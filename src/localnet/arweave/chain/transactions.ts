@@ -10,7 +10,7 @@ export interface StoredTransaction {
   readonly height: number | null;
 }
 
-interface TransactionPlace {
+export interface TransactionPlace {
   /** null while pending. */
   readonly height: number | null;
   readonly block_hash: string | null;
@@ -40,28 +40,33 @@ export function parseHeader(header: string): TransactionJson {
   return JSON.parse(header);
 }
 
-/** Headers of mined transactions that are asked for again and again; only a fork can make them untrue. */
-export class HeaderCache {
-  readonly #kept = new LRUCache<string, StoredTransaction>({
-    maxSize: 16 * 1_024 * 1_024,
-    maxEntrySize: 64 * 1_024,
-    sizeCalculation: (transaction) => transaction.header.length,
-  });
+export function readTransaction(sql: SqlExecutor, id: string): Promise<StoredTransaction | undefined> {
+  return sql.get('SELECT header, height FROM transactions WHERE id = ?', id);
+}
+
+/** What is asked again and again of mined transactions; only a fork can make it untrue. */
+export class MinedCache<T extends { readonly height: number | null }> {
+  readonly #readRow: (sql: SqlExecutor, id: string) => Promise<T | undefined>;
+  readonly #kept: LRUCache<string, T>;
   #forks = 0;
 
-  async read(sql: SqlExecutor, id: string): Promise<StoredTransaction | undefined> {
+  constructor(readRow: (sql: SqlExecutor, id: string) => Promise<T | undefined>, bytes: (row: T) => number) {
+    this.#readRow = readRow;
+    this.#kept = new LRUCache({
+      maxSize: 16 * 1_024 * 1_024,
+      maxEntrySize: 64 * 1_024,
+      sizeCalculation: bytes,
+    });
+  }
+
+  async read(sql: SqlExecutor, id: string): Promise<T | undefined> {
     const kept = this.#kept.get(id);
     if (kept !== undefined) return kept;
     const forks = this.#forks;
-    const transaction = await sql.get<StoredTransaction>(
-      'SELECT header, height FROM transactions WHERE id = ?',
-      id,
-    );
+    const row = await this.#readRow(sql, id);
     // What was read before a fork is not kept after it.
-    if (transaction !== undefined && transaction.height !== null && forks === this.#forks) {
-      this.#kept.set(id, transaction);
-    }
-    return transaction;
+    if (row !== undefined && row.height !== null && forks === this.#forks) this.#kept.set(id, row);
+    return row;
   }
 
   /** Called when a fork is committed. */

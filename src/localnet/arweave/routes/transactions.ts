@@ -4,7 +4,7 @@ import { decodeBase64url } from '../../../formats/base64url.ts';
 import type { App, Reply } from '../../../kernel/http/server.ts';
 import { readData } from '../chain/chunks.ts';
 import type { LocalNode } from '../chain/local-node.ts';
-import { parseHeader, pendingIds, readPlace, type StoredTransaction } from '../chain/transactions.ts';
+import { parseHeader, pendingIds, type StoredTransaction } from '../chain/transactions.ts';
 import {
   badRequest,
   invalidAddress,
@@ -42,7 +42,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   });
 
   addGet(app, '/tx/:id/status', 'Where a transaction was mined', async (request, reply) => {
-    const mined = await readPlace(node.sql, requireId(param(request, 'id'), invalidAddress));
+    const mined = await node.place(requireId(param(request, 'id'), invalidAddress));
     if (mined === undefined) throw notFound();
     const { height, block_hash } = mined;
     if (height === null) return pending(reply);
@@ -56,7 +56,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
 
   addGet(app, '/tx/:id/offset', 'Where its data lies in the weave', async (request, reply) => {
     const id = requireId(param(request, 'id'), () => badRequest('invalid_address'));
-    const place = await readPlace(node.sql, id);
+    const place = await node.place(id);
     if (place === undefined || place.weave_end === null) throw new NodeError(404, '');
     return sendJsonText(reply, `{"offset":"${place.weave_end}","size":"${place.data_size}"}`);
   });
@@ -82,7 +82,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   });
 
   async function dataOf(id: string): Promise<Buffer> {
-    const place = await readPlace(node.sql, id);
+    const place = await node.place(id);
     if (place === undefined) throw notFound();
     if (place.data_size > MAX_SERVED_DATA_BYTES) throw badRequest('tx_data_too_big');
     const data = await readData(node.sql, place.data_root, place.data_size);

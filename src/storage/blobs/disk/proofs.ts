@@ -55,10 +55,14 @@ export class Proofs {
 
   /**
    * The stamp of an open file that is known to be right: at once, or when it was found out. `BlobDamaged` where it is
-   * wrong. `hasChanged`: the file is not as it was, so that it is not trusted unseen.
+   * wrong. `hasChanged`: the file is not as it was, so that it is not trusted unseen. `now`: what the file system says.
    */
-  check(digest: BlobDigest, descriptor: number, hasChanged = false): Stamp | Promise<Stamp> {
-    const now = this.#options.files.fstatNow(descriptor);
+  check(
+    digest: BlobDigest,
+    descriptor: number,
+    hasChanged = false,
+    now: Stamp = this.#options.files.fstatNow(descriptor),
+  ): Stamp | Promise<Stamp> {
     const verdict = this.#verdicts.get(digest);
     if (verdict === undefined && this.#options.trustsUnseen && !hasChanged) {
       const stamp = stampOf(now);

@@ -22,6 +22,13 @@ interface SharedDescriptor {
   retired: boolean;
 }
 
+/** To be given back by `release`. */
+interface Acquired {
+  readonly shared: SharedDescriptor;
+  /** What the file system said of the file at that moment; undefined where it was not asked. */
+  readonly now: Stamp | undefined;
+}
+
 export class Descriptors {
   readonly #files: Files;
   readonly #maxKept: number;
@@ -36,20 +43,19 @@ export class Descriptors {
     this.#maxAgeMs = maxAgeMs;
   }
 
-  /** A descriptor to be given back by `release`; undefined when there is no such file. */
-  async acquire(digest: BlobDigest, path: string): Promise<SharedDescriptor | undefined> {
+  /** One that is open already. */
+  acquireKept(digest: BlobDigest): Acquired | undefined {
     const kept = this.#kept.get(digest);
-    if (kept !== undefined) {
-      this.#kept.delete(digest);
-      const isThere = this.#files.fstatNow(kept.descriptor).nlink > 0;
-      if (isThere && performance.now() - kept.openedAt < this.#maxAgeMs) {
-        this.#kept.set(digest, kept);
-        kept.users += 1;
-        return kept;
-      }
-      this.#retire(kept);
+    if (kept === undefined) return undefined;
+    this.#kept.delete(digest);
+    const now = this.#files.fstatNow(kept.descriptor);
+    if (now.nlink > 0 && performance.now() - kept.openedAt < this.#maxAgeMs) {
+      this.#kept.set(digest, kept);
+      kept.users += 1;
+      return { shared: kept, now };
     }
-    return this.#open(digest, path);
+    this.#retire(kept);
+    return undefined;
   }
 
   async release(shared: SharedDescriptor): Promise<void> {
@@ -69,7 +75,8 @@ export class Descriptors {
     for (const kept of this.#kept.values()) this.#retire(kept);
   }
 
-  async #open(digest: BlobDigest, path: string): Promise<SharedDescriptor | undefined> {
+  /** undefined when there is no such file. */
+  async open(digest: BlobDigest, path: string): Promise<Acquired | undefined> {
     const forgotten = this.#forgotten;
     let descriptor: number;
     try {
@@ -92,7 +99,7 @@ export class Descriptors {
       this.#kept.set(digest, opened);
       this.#trim();
     }
-    return opened;
+    return { shared: opened, now: undefined };
   }
 
   #trim(): void {
@@ -170,7 +177,8 @@ export class DiskBlobReader implements BlobReader {
     const wanted = Math.min(target.byteLength, this.size - position);
     if (wanted <= 0) return 0;
     const count = await this.#fill(target, wanted, position);
-    await this.check();
+    const proving = this.check();
+    if (proving !== undefined) await proving;
     return count;
   }
 
@@ -188,13 +196,14 @@ export class DiskBlobReader implements BlobReader {
   }
 
   async #proveAgain(): Promise<void> {
-    const proving = async (): Promise<Stamp> =>
-      this.#proofs.check(this.digest, this.#shared.descriptor, true);
+    this.#reading += 1;
     try {
-      this.#shared.stamp = await this.#whileOpen(proving);
+      this.#shared.stamp = await this.#proofs.check(this.digest, this.#shared.descriptor, true);
     } catch (error) {
       if (error instanceof BlobDamaged) await this.#onDamaged(this.digest);
-      throw error;
+      throw unavailable(error);
+    } finally {
+      await this.#readEnded();
     }
   }
 
@@ -208,34 +217,27 @@ export class DiskBlobReader implements BlobReader {
 
   async #fill(target: Uint8Array, wanted: number, position: number): Promise<number> {
     if (this.#closed) throw new Error('the blob reader is closed');
-    return this.#whileOpen(async () => {
+    const { descriptor } = this.#shared;
+    this.#reading += 1;
+    try {
       let done = 0;
       while (done < wanted) {
-        const count = await this.#files.read(
-          this.#shared.descriptor,
-          target,
-          done,
-          wanted - done,
-          position + done,
-        );
+        const count = await this.#files.read(descriptor, target, done, wanted - done, position + done);
         // It is shorter than it was.
         if (count === 0) throw new BlobDamaged(this.digest);
         done += count;
       }
       return done;
-    });
-  }
-
-  /** The descriptor stays open until the work is done. */
-  async #whileOpen<T>(work: () => Promise<T>): Promise<T> {
-    this.#reading += 1;
-    try {
-      return await work();
     } catch (error) {
       throw unavailable(error);
     } finally {
-      this.#reading -= 1;
-      if (this.#closed && this.#reading === 0) await this.#descriptors.release(this.#shared);
+      await this.#readEnded();
     }
+  }
+
+  /** The descriptor stays open until the last read is over. */
+  #readEnded(): void | Promise<void> {
+    this.#reading -= 1;
+    if (this.#closed && this.#reading === 0) return this.#descriptors.release(this.#shared);
   }
 }

@@ -104,10 +104,13 @@ export class DiskBlobStore implements BlobStore {
    */
   async open(digest: BlobDigest, onDamaged: OnDamaged = leaveThere): Promise<BlobReader | undefined> {
     try {
-      const shared = await this.#descriptors.acquire(digest, this.path(digest));
-      if (shared === undefined) return undefined;
+      const acquired =
+        this.#descriptors.acquireKept(digest) ?? (await this.#descriptors.open(digest, this.path(digest)));
+      if (acquired === undefined) return undefined;
+      const { shared, now } = acquired;
       try {
-        const stamp = await this.#proofs.check(digest, shared.descriptor);
+        const checked = this.#proofs.check(digest, shared.descriptor, false, now);
+        const stamp = checked instanceof Promise ? await checked : checked;
         return new DiskBlobReader(shared, stamp, this.#readerParts, onDamaged);
       } catch (error) {
         await this.#descriptors.release(shared);
