@@ -42,9 +42,9 @@ export interface Sql extends SqlExecutor {
    * `OutcomeUnknown` is thrown. A single `run` whose connection is lost may have happened as well.
    *
    * SQLite runs transactions one after the other. PostgreSQL runs them side by side at READ COMMITTED: end a
-   * SELECT on whose rows a later change depends with `forUpdate`. Those of one `queue` run one after the other there too,
-   * and may share a commit: for works that all lock the same row, and beside it nothing that two queues could lock in
-   * different orders.
+   * SELECT on whose rows a later change depends with `forUpdate`. Those of one `queue` run one after the other there too.
+   * Those of any queues may share a commit: for works that lock one row each, by whose name they are queued, and beside it nothing
+   * that two of them could lock in different orders.
    */
   transaction<T>(work: (tx: SqlExecutor) => Promise<T>, queue?: string): Promise<T>;
   /** The rows of a query one at a time, all of one moment, without holding them all in memory. */
