@@ -34,8 +34,8 @@ export interface Sql extends SqlExecutor {
    * wait at the same time share one commit and one sync; a `work` that throws is rolled back alone.
    *
    * `work` may await nothing but its own executor (on SQLite everybody waits for it, and one that waits too
-   * long is cut off), and may be run again (PostgreSQL retries serialization failures and deadlocks), so it
-   * has no effect outside the database. A statement that fails fails the transaction, even when the work
+   * long is cut off), and may be run again (PostgreSQL retries serialization failures and deadlocks; either
+   * engine, when one beside it failed), so it has no effect outside the database. A statement that fails fails the transaction, even when the work
    * catches the error: write `ON CONFLICT` where a conflict is no failure.
    *
    * Where the answer to a commit is lost, the database is asked what became of it; where that cannot be known,
