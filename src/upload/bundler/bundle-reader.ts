@@ -225,11 +225,7 @@ export class BundleReader {
       const loading = () => loadProvenItem(blobs, head, segments, comparedWith(verifies));
       const bytes = segments.length === 0 ? head : await this.#reads.run(loading);
       checkSize(row, bytes.length);
-      if (verifies)
-        await checkItem(id, bytes).catch(async (error: unknown) => {
-          await this.#reads.run(() => findDamage(blobs, head, segments));
-          throw error;
-        });
+      if (verifies) await this.#blaming(row, checkItem(id, bytes));
       return { row, bytes };
     } catch (error) {
       return { row, error };
@@ -249,15 +245,22 @@ export class BundleReader {
         yield { bytes, blob: false };
       }
       checkSize(row, read);
-      await check?.finish().catch(async (error: unknown) => {
-        await findDamage(blobs, head ?? none, segments);
-        throw error;
-      });
+      if (check !== undefined) await this.#blaming(row, check.finish());
       yield { bytes: none, blob: true };
     } catch (error) {
       yield { id, error };
     } finally {
       check?.release();
+    }
+  }
+
+  /** Where the signature of an item does not fit, and a blob of it is to blame, that is what is thrown. */
+  async #blaming({ head, segments }: ItemRow, checking: Promise<void>): Promise<void> {
+    try {
+      await checking;
+    } catch (error) {
+      await findDamage(this.#deps.blobs, head ?? none, segments);
+      throw error;
     }
   }
 }
