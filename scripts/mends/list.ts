@@ -1719,7 +1719,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/items/segments.ts',
-        find: "      if (hash.digest('hex') !== digest) throw new BlobDamaged(digest);\n",
+        find: "      if (hash !== undefined && hash.digest('hex') !== digest) throw new BlobDamaged(digest);\n",
         put: '',
       },
     ],
@@ -1730,7 +1730,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/bundler/bundle-reader.ts',
-        find: '      if (verifies) checkItem(id, bytes);\n',
+        find: '      if (verifies) await this.#blaming(row, checkItem(id, bytes));\n',
         put: '',
       },
     ],
@@ -1873,12 +1873,12 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/items/segments.ts',
-        find: "      if (hashOf('sha256', blob, 'hex') !== digest) throw new BlobDamaged(digest);\n",
+        find: "      if (comparedWith === 'digests' && hashOf('sha256', blob, 'hex') !== digest)\n        throw new BlobDamaged(digest);\n",
         put: '',
       },
       {
         file: 'src/upload/bundler/bundle-reader.ts',
-        find: '      if (verifies) checkItem(id, bytes);\n',
+        find: '      if (verifies) await this.#blaming(row, checkItem(id, bytes));\n',
         put: '',
       },
     ],

@@ -11,7 +11,7 @@ import { approve, revoke } from './approvals.ts';
 import { expireApprovals, readApprovals, readApprovalsOf, readBalance } from './balance.ts';
 import { clawback, credit } from './credit.ts';
 import { hasPaid, readEntries, readPayments } from './history.ts';
-import { previewSpending, spendingQueue } from './payers.ts';
+import { previewSpending, settlingQueue, spendingQueue } from './payers.ts';
 import { refund } from './refund.ts';
 import { selfCheck } from './self-check.ts';
 import { createSold } from './sold.ts';
@@ -51,7 +51,8 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
     credit: (request) => alone((changes) => changes.credit(request)),
     clawback: (request) => alone((changes) => changes.clawback(request)),
     reserve: (request) => alone((changes) => changes.reserve(request), spendingQueue(request)),
-    settle: (reason, id, amount) => alone((changes) => changes.settle(reason, id, amount)),
+    settle: (reason, id, amount) =>
+      alone((changes) => changes.settle(reason, id, amount), settlingQueue(reason, id, amount)),
     spend: (request) => alone((changes) => changes.spend(request), spendingQueue(request)),
     refund: (reason, id) => alone((changes) => changes.refund(reason, id)),
     assign: (reason, from, to, amount) => alone((changes) => changes.assign(reason, from, to, amount)),

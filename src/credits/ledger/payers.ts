@@ -1,7 +1,15 @@
 /** Who pays a spending, and the taking of each share. */
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { InsufficientCredits, MAX_PAYERS, type PayerShare, type SpendRequest, winc } from '../credits.ts';
+import {
+  InsufficientCredits,
+  MAX_PAYERS,
+  type PayerShare,
+  type SpendReason,
+  type SpendRequest,
+  type Winc,
+  winc,
+} from '../credits.ts';
 import { accountsOf, type Locked, lockAccounts, readAccount, setBalance } from './accounts.ts';
 import { activeBetween, expireGivenBy, hasExpired, readApproval, remaining } from './approvals.ts';
 
@@ -24,6 +32,11 @@ export function spendingQueue({
   paidBy = [],
 }: Pick<SpendRequest, 'signer' | 'paidBy'>): string | undefined {
   return paidBy.length === 0 ? `credits ${signer}` : undefined;
+}
+
+/** The same for settling: where all is kept, no account is touched, and nothing but the spending's row is locked. */
+export function settlingQueue(reason: SpendReason, id: string, amount: Winc | undefined): string | undefined {
+  return amount === undefined ? `spending ${reason} ${id}` : undefined;
 }
 
 /** The payers in the order they are asked, each once. */

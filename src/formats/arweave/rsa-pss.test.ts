@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { constants, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { test } from 'node:test';
-import { rsaPublicKey, verifyPss, verifyPssAsync, withPss } from './rsa-pss.ts';
+import { rsaPublicKey, signPssAsync, verifyPss, verifyPssAsync, withoutSalt, withPss } from './rsa-pss.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 4096 });
 const message = Buffer.from('any message');
@@ -23,4 +23,15 @@ test('a key with its options, and one without, take a signature of any salt and 
     }
     assert.equal(verifyPss(key, message, signed({ padding: constants.RSA_PKCS1_PADDING })), false);
   }
+});
+
+test('a key for signatures without salt makes the same ones as the key it is a copy of, and others where asked', async () => {
+  const copy = withoutSalt(privateKey);
+  const signature = signed({ padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 0 });
+  assert.deepEqual(await signPssAsync(privateKey, message, 0), signature);
+  assert.deepEqual(await signPssAsync(copy, message, 0), signature);
+  const salted = await signPssAsync(copy, message, 32);
+  assert.notDeepEqual(salted, signature);
+  assert.equal(verifyPss(publicKey, message, salted), true);
+  assert.ok(!('saltLength' in privateKey), 'the key itself signs as before');
 });

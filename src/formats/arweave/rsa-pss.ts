@@ -59,7 +59,8 @@ export function rsaModulus(key: KeyObject): Buffer {
  */
 export function signPssAsync(key: KeyObject, message: Uint8Array, saltLength = 32): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const options = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
+  const isMade = 'saltLength' in key && key.saltLength === saltLength;
+  const options = isMade ? key : { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
   sign('sha256', message, options, (error, signature) => (error ? reject(error) : resolve(signature)));
   return promise;
 }
@@ -103,6 +104,16 @@ const anySalt = {
  */
 export function withPss(publicKey: KeyObject): KeyObject {
   return Object.assign(publicKey, anySalt);
+}
+
+/** A copy of a private key for signatures without salt, for who makes many: it carries their options, as above. */
+export function withoutSalt(privateKey: KeyObject): KeyObject {
+  const copy = createPrivateKey({
+    key: privateKey.export({ format: 'der', type: 'pkcs1' }),
+    format: 'der',
+    type: 'pkcs1',
+  });
+  return Object.assign(copy, { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 0 });
 }
 
 const pss = (key: KeyObject) => ('saltLength' in key ? key : { key, ...anySalt });

@@ -34,17 +34,17 @@ export interface Sql extends SqlExecutor {
    * wait at the same time share one commit and one sync; a `work` that throws is rolled back alone.
    *
    * `work` may await nothing but its own executor (on SQLite everybody waits for it, and one that waits too
-   * long is cut off), and may be run again (PostgreSQL retries serialization failures and deadlocks), so it
-   * has no effect outside the database. A statement that fails fails the transaction, even when the work
+   * long is cut off), and may be run again (PostgreSQL retries serialization failures and deadlocks; either
+   * engine, when one beside it failed), so it has no effect outside the database. A statement that fails fails the transaction, even when the work
    * catches the error: write `ON CONFLICT` where a conflict is no failure.
    *
    * Where the answer to a commit is lost, the database is asked what became of it; where that cannot be known,
    * `OutcomeUnknown` is thrown. A single `run` whose connection is lost may have happened as well.
    *
    * SQLite runs transactions one after the other. PostgreSQL runs them side by side at READ COMMITTED: end a
-   * SELECT on whose rows a later change depends with `forUpdate`. Those of one `queue` run one after the other there too,
-   * and may share a commit: for works that all lock the same row, and beside it nothing that two queues could lock in
-   * different orders.
+   * SELECT on whose rows a later change depends with `forUpdate`. Those of one `queue` run one after the other there too.
+   * Those of any queues may share a commit: for works that lock one row each, by whose name they are queued, and beside it nothing
+   * that two of them could lock in different orders.
    */
   transaction<T>(work: (tx: SqlExecutor) => Promise<T>, queue?: string): Promise<T>;
   /** The rows of a query one at a time, all of one moment, without holding them all in memory. */

@@ -3,8 +3,8 @@
  * it holds is there already. The bytes of a small one stay in memory between the pass that makes its data root and the one
  * that gives its chunks to the network.
  *
- * What is mined damaged can never be mended. So every pass compares each blob with its digest, and the one that makes the data
- * root compares each item with its signature as well.
+ * What is mined damaged can never be mended. So the pass that makes the data root compares each item with its signature, which
+ * covers all of its bytes, and every other one compares each blob with its digest.
  */
 import { LRUCache } from 'lru-cache';
 import { encodeBundleHeader } from '../../formats/ans104/bundle-header.ts';
@@ -14,9 +14,11 @@ import { decodeBase64url } from '../../formats/base64url.ts';
 import { AtOnce } from '../../kernel/background/at-once.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { verifyItem, verifyStreamed } from '../../wallets/data-items/verify.ts';
+import { verifyItemAsync, verifyStreamed } from '../../wallets/data-items/verify.ts';
 import type { PayloadHashes } from '../hashing/payload-hash.ts';
 import {
+  type ComparedWith,
+  findDamage,
   loadProvenItem,
   MissingBytes,
   parseSegments,
@@ -219,10 +221,11 @@ export class BundleReader {
     try {
       if (head === null) throw new MissingBytes(`the header of ${id} is not there`);
       if (size > streamedBytes) return { row };
-      const loading = () => loadProvenItem(this.#deps.blobs, head, segments);
+      const { blobs } = this.#deps;
+      const loading = () => loadProvenItem(blobs, head, segments, comparedWith(verifies));
       const bytes = segments.length === 0 ? head : await this.#reads.run(loading);
       checkSize(row, bytes.length);
-      if (verifies) checkItem(id, bytes);
+      if (verifies) await this.#blaming(row, checkItem(id, bytes));
       return { row, bytes };
     } catch (error) {
       return { row, error };
@@ -231,22 +234,33 @@ export class BundleReader {
 
   async *#stream(row: ItemRow, verifies: boolean): AsyncGenerator<Read> {
     const { id, size, segments, head } = row;
+    const { blobs } = this.#deps;
     const check = verifies ? new StreamedItem(this.#deps.hashes, row) : undefined;
     try {
       let read = 0;
-      for await (const bytes of readProvenItem(this.#deps.blobs, head ?? none, segments)) {
+      for await (const bytes of readProvenItem(blobs, head ?? none, segments, comparedWith(verifies))) {
         read += bytes.length;
         if (read > size) break;
         await check?.update(bytes);
         yield { bytes, blob: false };
       }
       checkSize(row, read);
-      await check?.finish();
+      if (check !== undefined) await this.#blaming(row, check.finish());
       yield { bytes: none, blob: true };
     } catch (error) {
       yield { id, error };
     } finally {
       check?.release();
+    }
+  }
+
+  /** Where the signature of an item does not fit, and a blob of it is to blame, that is what is thrown. */
+  async #blaming({ head, segments }: ItemRow, checking: Promise<void>): Promise<void> {
+    try {
+      await checking;
+    } catch (error) {
+      await findDamage(this.#deps.blobs, head ?? none, segments);
+      throw error;
     }
   }
 }
@@ -281,9 +295,11 @@ class StreamedItem {
   }
 }
 
+const comparedWith = (verifies: boolean): ComparedWith => (verifies ? 'signature' : 'digests');
+
 /** An item that is whole in memory. */
-function checkItem(id: string, bytes: Buffer): void {
-  const item = verifyItem(bytes);
+async function checkItem(id: string, bytes: Buffer): Promise<void> {
+  const item = await verifyItemAsync(bytes);
   if (typeof item === 'string') throw notTheItem(id, item);
   if (item.header.id !== id) throw notTheItem(id, 'signature');
 }

@@ -1,62 +1,39 @@
 /** The deep hash of a payload while it streams: here for a small one, on a thread for a large one. */
-import { DeepHashBlob } from '../../formats/deep-hash.ts';
-import { HashThread } from './hash-thread.ts';
+import { hash } from 'node:crypto';
+import { DeepHashBlob, deepHashAppend } from '../../formats/deep-hash.ts';
+import { HashThreads, type StreamHash } from '../../kernel/hashing/hash-threads.ts';
 
-/** Below this a thread is not worth its wake-up. */
-const threadedBytes = 2 * 1024 * 1024;
+export type PayloadHash = StreamHash;
 
-export interface PayloadHash {
-  /** The answer is to be awaited before the next call; the bytes may be used meanwhile, not changed. */
-  update(bytes: Uint8Array): Promise<void> | undefined;
-  digest(): Promise<Buffer>;
-  /** Always called, whatever happened. */
-  release(): void;
-}
-
-/** When all threads are busy a payload is hashed here, so that nobody waits for a thread. */
 export class PayloadHashes {
-  readonly #maxThreads: number;
-  readonly #free: HashThread[] = [];
-  readonly #all = new Set<HashThread>();
-  #closed = false;
+  readonly #threads: HashThreads;
 
   constructor(maxThreads: number) {
-    this.#maxThreads = maxThreads;
+    this.#threads = new HashThreads('sha384', maxThreads);
   }
 
   /** `size` is what is known of the payload's length. */
   begin(size: number | undefined): PayloadHash {
-    const thread = size !== undefined && size >= threadedBytes ? this.#take() : undefined;
-    if (thread === undefined) return hashHere(new DeepHashBlob());
-    return {
-      update: (bytes) => thread.update(bytes),
-      digest: () => thread.digest(),
-      release: () => void this.#release(thread),
-    };
+    const thread = this.#threads.begin(size);
+    return thread === undefined ? hashHere(new DeepHashBlob()) : deepHash(thread);
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    await Promise.all([...this.#all].map((thread) => thread.end()));
+  close(): Promise<void> {
+    return this.#threads.close();
   }
+}
 
-  #take(): HashThread | undefined {
-    let thread = this.#free.pop();
-    if (thread === undefined) {
-      if (this.#closed || this.#all.size >= this.#maxThreads) return undefined;
-      thread = new HashThread((broken) => this.#all.delete(broken));
-      this.#all.add(thread);
-    }
-    thread.hold(true);
-    return thread;
-  }
-
-  async #release(thread: HashThread): Promise<void> {
-    await thread.reset().catch(() => {});
-    thread.hold(false);
-    if (this.#closed) await thread.end();
-    else if (thread.alive) this.#free.push(thread);
-  }
+/** The deep hash of a blob, by the SHA-384 of its bytes. */
+function deepHash(bytesHash: StreamHash): PayloadHash {
+  let size = 0;
+  return {
+    update(bytes) {
+      size += bytes.length;
+      return bytesHash.update(bytes);
+    },
+    digest: async () => deepHashAppend(hash('sha384', `blob${size}`, 'buffer'), await bytesHash.digest()),
+    release: () => bytesHash.release(),
+  };
 }
 
 /** Goes on with what is hashed already. */

@@ -6,11 +6,12 @@
  * An RSA signature costs more than all else that a repeated upload asks for, so it is made once and kept with the
  * item's row. It is stored a moment after the answer: one that a crash took is made again.
  */
+import type { KeyObject } from 'node:crypto';
 import { receiptMessage, receiptVersion } from '../../formats/receipt.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { type ArweaveKey, signPss } from '../../wallets/arweave/rsa.ts';
+import { type ArweaveKey, signPss, withoutSalt } from '../../wallets/arweave/rsa.ts';
 import { type StoredItem, type StoredSignature, setReceipt } from '../items/item-rows.ts';
 
 /** Blocks from the height at which an item is taken in to its deadline. */
@@ -58,6 +59,7 @@ interface ReceiptsOptions {
 export class Receipts {
   readonly #options: ReceiptsOptions;
   readonly #modulus: string;
+  readonly #signingKey: KeyObject;
   /** Signatures that are being made or are not stored yet, by what they sign. */
   readonly #unstored = new Map<string, { readonly item: SignedItem; readonly signature: Promise<Buffer> }>();
   readonly #storing = new WakeableTask({
@@ -72,6 +74,7 @@ export class Receipts {
   constructor(options: ReceiptsOptions) {
     this.#options = options;
     this.#modulus = options.key.modulus.toString('base64url');
+    this.#signingKey = withoutSalt(options.key.privateKey);
   }
 
   start(): void {
@@ -114,7 +117,7 @@ export class Receipts {
     const what = message.toString('base64url');
     const begun = this.#unstored.get(what);
     if (begun !== undefined) return begun.signature;
-    const signature = signPss(key.privateKey, message, 0);
+    const signature = signPss(this.#signingKey, message, 0);
     this.#unstored.set(what, { item: { id, deadlineHeight, receivedAt }, signature });
     signature.then(
       () => this.#storing.wake(gatherMs),

@@ -63,9 +63,15 @@ function wholeBody(raw: IncomingMessage, idleMs: number): Promise<Buffer> {
     }
     const pieces: Buffer[] = [];
     const idle = setTimeout(() => raw.destroy(), idleMs);
+    // Every request closes in the end: an error is made only for one that had not ended by then.
+    const closed = () => {
+      clearTimeout(idle);
+      reject(uploadErrors.cutShort());
+    };
     raw.on('data', (piece: Buffer) => pieces.push(piece));
     raw.once('end', () => {
       clearTimeout(idle);
+      raw.off('close', closed);
       if (!raw.complete) reject(uploadErrors.cutShort());
       else resolve(pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces));
     });
@@ -73,10 +79,7 @@ function wholeBody(raw: IncomingMessage, idleMs: number): Promise<Buffer> {
       clearTimeout(idle);
       reject(error);
     });
-    raw.once('close', () => {
-      clearTimeout(idle);
-      reject(uploadErrors.cutShort());
-    });
+    raw.once('close', closed);
   });
 }
 
@@ -112,7 +115,8 @@ export function checkContentType(request: Request): void {
  */
 export function readPaidBy(request: Request): string[] {
   const header = request.headers['x-paid-by'];
-  const text = Array.isArray(header) ? header.join(',') : (header ?? '');
+  if (header === undefined) return [];
+  const text = Array.isArray(header) ? header.join(',') : header;
   const named = text.split(',').flatMap((part) => normalizeAddress(part.trim()) ?? []);
   const payers = [...new Set(named)];
   if (payers.length > MAX_PAYERS) throw new HttpError(400, `At most ${MAX_PAYERS} payers can be asked`);

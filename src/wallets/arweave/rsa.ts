@@ -14,7 +14,12 @@ import {
 } from '../../formats/base64url.ts';
 
 /** Signing is the asynchronous form here: a service never signs on its event loop. */
-export { signPssAsync as signPss, verifyPss, verifyPssAsync } from '../../formats/arweave/rsa-pss.ts';
+export {
+  signPssAsync as signPss,
+  verifyPss,
+  verifyPssAsync,
+  withoutSalt,
+} from '../../formats/arweave/rsa-pss.ts';
 
 const modulusBytes = 512;
 

@@ -15,12 +15,12 @@ import {
 } from '../../formats/ans104/signed-message.ts';
 import type { WalletAddress } from '../address.ts';
 import { type AddressForms, formsOfAddress, formsOfEthereumKey, formsOfSolanaKey } from '../address-forms.ts';
-import { arweaveAddress, arweavePublicKey, verifyPss } from '../arweave/rsa.ts';
+import { arweaveAddress, arweavePublicKey, verifyPss, verifyPssAsync } from '../arweave/rsa.ts';
 import { ethereumAddress, parseEthereumAddress } from '../ethereum/address.ts';
 import { personalMessageHash, recoverEthereumKey } from '../ethereum/personal-message.ts';
 import { hashTypedData } from '../ethereum/typed-data.ts';
 import { solanaAddress } from '../solana/address.ts';
-import { ed25519PublicKey, verifyEd25519 } from '../solana/ed25519.ts';
+import { ed25519PublicKey, verifyEd25519, verifyEd25519Async } from '../solana/ed25519.ts';
 import { verifyMultiSignature } from './multi-signature.ts';
 
 export interface VerifyOptions {
@@ -38,6 +38,7 @@ class ItemOwner {
   /** Accumulator of the signed message after the owner. */
   readonly prefix: Buffer;
   readonly #verify: Verifier;
+  readonly #verifyAsync: AsyncVerifier | undefined;
   #plainPrefix: Buffer | undefined;
   #digest: Buffer | undefined;
   #wallet: WalletAddress | undefined;
@@ -47,7 +48,9 @@ class ItemOwner {
     this.signatureType = signatureType;
     this.key = Buffer.from(key);
     this.prefix = messagePrefix(signatureType, key);
-    this.#verify = makeVerifier(signatureType, this.key);
+    const { verify, verifyAsync } = makeVerifier(signatureType, this.key);
+    this.#verify = verify;
+    this.#verifyAsync = verifyAsync;
   }
 
   /** The 48-byte message of an item of this owner, given the deep hash of its payload. */
@@ -68,6 +71,11 @@ class ItemOwner {
   /** Whether `signature` is this owner's signature of the 48-byte message. */
   verify(message: Buffer, signature: Uint8Array, options: VerifyOptions = {}): boolean {
     return this.#verify(message, signature, options);
+  }
+
+  /** The same on the thread pool, for the signatures that OpenSSL verifies; others are verified here. */
+  async verifyAsync(message: Buffer, signature: Uint8Array, options: VerifyOptions = {}): Promise<boolean> {
+    return this.#verifyAsync?.(message, signature) ?? this.#verify(message, signature, options);
   }
 
   /**
@@ -103,41 +111,54 @@ export function itemOwner(signatureType: SignatureType, key: Buffer): ItemOwner 
 }
 
 type Verifier = (message: Buffer, signature: Uint8Array, options: VerifyOptions) => boolean;
+type AsyncVerifier = (message: Buffer, signature: Uint8Array) => Promise<boolean>;
 
-const never: Verifier = () => false;
+interface Verifiers {
+  readonly verify: Verifier;
+  readonly verifyAsync?: AsyncVerifier;
+}
 
-function makeVerifier(type: SignatureType, key: Buffer): Verifier {
+const never: Verifiers = { verify: () => false };
+
+function makeVerifier(type: SignatureType, key: Buffer): Verifiers {
   switch (type) {
     case 1: {
       const publicKey = arweavePublicKey(key);
-      return publicKey === undefined
-        ? never
-        : (message, signature) => verifyPss(publicKey, message, signature);
+      if (publicKey === undefined) return never;
+      return {
+        verify: (message, signature) => verifyPss(publicKey, message, signature),
+        verifyAsync: (message, signature) => verifyPssAsync(publicKey, message, signature),
+      };
     }
     case 2:
       return ed25519Verifier(key, (message) => message);
     case 3:
-      return (message, signature, options) => {
-        const signer = recoverEthereumKey(personalMessageHash(message), signature, {
-          allowRawRecovery: options.lenient === true,
-        });
-        return signer !== undefined && key.equals(signer);
+      return {
+        verify: (message, signature, options) => {
+          const signer = recoverEthereumKey(personalMessageHash(message), signature, {
+            allowRawRecovery: options.lenient === true,
+          });
+          return signer !== undefined && key.equals(signer);
+        },
       };
     case 4:
       return ed25519Verifier(key, hexText);
     case 5:
       return ed25519Verifier(key, aptosText);
     case 6:
-      return (message, signature) => verifyMultiSignature(key, message, signature);
+      return { verify: (message, signature) => verifyMultiSignature(key, message, signature) };
     case 7:
       return typedEthereumVerifier(key);
   }
 }
 
-function ed25519Verifier(key: Buffer, signedText: (message: Buffer) => Buffer): Verifier {
+function ed25519Verifier(key: Buffer, signedText: (message: Buffer) => Buffer): Verifiers {
   const publicKey = ed25519PublicKey(key);
   if (publicKey === undefined) return never;
-  return (message, signature) => verifyEd25519(publicKey, signedText(message), signature);
+  return {
+    verify: (message, signature) => verifyEd25519(publicKey, signedText(message), signature),
+    verifyAsync: (message, signature) => verifyEd25519Async(publicKey, signedText(message), signature),
+  };
 }
 
 /** Solana wallets refuse to sign binary: items of type 4 sign the message in lower-case hex. */
@@ -168,15 +189,17 @@ export function typedItemDigest(message: Uint8Array, address: string): Uint8Arra
   });
 }
 
-function typedEthereumVerifier(key: Buffer): Verifier {
+function typedEthereumVerifier(key: Buffer): Verifiers {
   const text = key.toString('latin1');
   if (!/^0x[0-9a-f]{40}$/.test(text)) return never;
   const address = parseEthereumAddress(text);
-  return (message, signature, options) => {
-    const signer = recoverEthereumKey(typedItemDigest(message, text), signature, {
-      allowRawRecovery: options.lenient === true,
-    });
-    return signer !== undefined && ethereumAddress(signer) === address;
+  return {
+    verify: (message, signature, options) => {
+      const signer = recoverEthereumKey(typedItemDigest(message, text), signature, {
+        allowRawRecovery: options.lenient === true,
+      });
+      return signer !== undefined && ethereumAddress(signer) === address;
+    },
   };
 }
 

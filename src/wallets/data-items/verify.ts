@@ -13,6 +13,19 @@ export function verifyItem(bytes: Buffer, options: ItemReadOptions = {}): DataIt
   return verifyParsed(item, options) ? item : 'signature';
 }
 
+/** The same with the signature on the thread pool, where many items are verified at the same time. */
+export async function verifyItemAsync(
+  bytes: Buffer,
+  options: ItemReadOptions = {},
+): Promise<DataItem | ItemProblem> {
+  const item = parseItem(bytes, options);
+  if (typeof item === 'string') return item;
+  const { header, data } = item;
+  const owner = itemOwner(header.signatureType, header.owner);
+  const message = owner.message(header, deepHashBlob(data));
+  return (await owner.verifyAsync(message, header.signature, options)) ? item : 'signature';
+}
+
 export function verifyParsed(item: DataItem, options: ItemReadOptions = {}): boolean {
   return verifyHashed(item.header, deepHashBlob(item.data), options);
 }

@@ -30,6 +30,18 @@ export function verifyEd25519(key: KeyObject, message: Uint8Array, signature: Ui
   return signature.length === 64 && isBelowOrder(signature) && verify(null, message, key, signature);
 }
 
+/** The same on the thread pool. */
+export function verifyEd25519Async(
+  key: KeyObject,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean> {
+  if (signature.length !== 64 || !isBelowOrder(signature)) return Promise.resolve(false);
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  verify(null, message, key, signature, (error, isGood) => (error ? reject(error) : resolve(isGood)));
+  return promise;
+}
+
 /** The private key of a 32-byte seed. */
 export function ed25519PrivateKey(seed: Uint8Array): KeyObject {
   if (seed.length !== 32) throw new Error('an Ed25519 seed has 32 bytes');

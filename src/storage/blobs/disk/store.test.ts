@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { availableParallelism, hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { mountSmallDisk } from '../../../../test/support/small-disk.ts';
@@ -92,6 +92,53 @@ describe('the disk store', () => {
     full = false;
     await failing.put(bytes);
     assert.equal(await failing.size(sha256(bytes)), bytes.length);
+    await failing.close();
+  });
+
+  it('names a large blob by its digest, more at once than threads hash', async () => {
+    const pieces = Array.from({ length: 40 }, (_, index) => seededBytes(65_536 + index, index));
+    const blobs = Array.from({ length: availableParallelism() + 2 }, (_, index) => pieces.slice(index));
+    await Promise.all(
+      blobs.map(async (blob) => {
+        const bytes = Buffer.concat(blob);
+        const writer = await store.writer(2 ** 22);
+        for (const piece of blob) await writer.write(piece);
+        const { digest, size } = await writer.commit();
+        assert.deepEqual([digest, size], [sha256(bytes), bytes.length]);
+        const reader = await store.open(digest);
+        assert.ok(reader !== undefined && (await readAll(reader.stream())).equals(bytes));
+        await reader.close();
+      }),
+    );
+    assert.deepEqual(temporaries(), []);
+  });
+
+  it('gives up a blob of which one block in the middle could not be written', async () => {
+    let blocks = 0;
+    const failing = await DiskBlobStore.open({
+      folder,
+      files: {
+        ...files,
+        write: async (...call) => {
+          blocks += 1;
+          if (blocks !== 2) return files.write(...call);
+          throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' });
+        },
+      },
+    });
+    // It is told by a later call, at the last by the commit.
+    for (const count of [9, 12]) {
+      blocks = 0;
+      const piece = seededBytes(65_536, count);
+      const writer = await failing.writer();
+      const writing = async () => {
+        for (let written = 0; written < count; written += 1) await writer.write(piece);
+        await writer.commit();
+      };
+      await assert.rejects(writing(), BlobStoreUnavailable);
+      assert.equal(blocks, 2, 'nothing is written after the failure');
+      assert.deepEqual(temporaries(), []);
+    }
     await failing.close();
   });
 

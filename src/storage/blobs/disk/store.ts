@@ -5,7 +5,9 @@
  * the commit resolved. A full disk refuses the blob, leaves nothing of it, and the store works on.
  */
 import type { Stats } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { HashThreads } from '../../../kernel/hashing/hash-threads.ts';
 import type { Steps } from '../../pace.ts';
 import type { Scrubbable } from '../../scrub.ts';
 import {
@@ -49,6 +51,7 @@ export class DiskBlobStore implements BlobStore {
   readonly #proofs: Proofs;
   readonly #readerParts: ReaderParts;
   readonly #target: WriterTarget;
+  readonly #hashes = new HashThreads('sha256', availableParallelism());
 
   private constructor(options: DiskStoreOptions) {
     const { folder, durable = true, keptDescriptors = 256, maxStamps = 250_000, files = realFiles } = options;
@@ -85,8 +88,8 @@ export class DiskBlobStore implements BlobStore {
     return this;
   }
 
-  async writer(): Promise<BlobWriter> {
-    return new DiskBlobWriter(this.#target);
+  async writer(expected?: number): Promise<BlobWriter> {
+    return new DiskBlobWriter(this.#target, { hash: this.#hashes.begin(expected) });
   }
 
   put(bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<{ digest: BlobDigest; size: number }> {
@@ -95,7 +98,7 @@ export class DiskBlobStore implements BlobStore {
 
   /** A writer that beyond `maxSize` goes on hashing and stores nothing. */
   limitedWriter(maxSize: number): BlobWriter {
-    return new DiskBlobWriter(this.#target, maxSize);
+    return new DiskBlobWriter(this.#target, { maxSize });
   }
 
   /**
@@ -222,6 +225,7 @@ export class DiskBlobStore implements BlobStore {
 
   async close(): Promise<void> {
     this.#descriptors.close();
+    await this.#hashes.close();
   }
 
   /** Where a blob is or would be. */

@@ -2,15 +2,20 @@
  * Writes one blob: hashed while it is written to a temporary name on the same file system, synced, renamed,
  * its folder synced. A small blob is held in memory until its digest is known, and touches the disk only
  * when it is not there yet.
+ *
+ * Pieces are collected in blocks. One block is written while the next is filled, so that a failure of the disk is told
+ * by a later call.
  */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { hashHere, type StreamHash } from '../../../kernel/hashing/hash-threads.ts';
 import { privateFileMode } from '../../../kernel/private-files.ts';
 import type { BlobDigest, BlobNamed, BlobWriter } from '../blobs.ts';
 import { WriterSteps } from '../writer-steps.ts';
 import { type Files, unavailable } from './files.ts';
 import { temporaryName } from './temporaries.ts';
 
+const none = Buffer.alloc(0);
 const blockSize = 256 * 1024;
 /** After so many bytes a sync begins: the disk works while more comes in, and little is left to wait for at the end. */
 const syncBytes = 32 * 1024 * 1024;
@@ -27,6 +32,12 @@ export interface WriterTarget {
   publish(temporary: string, digest: BlobDigest, descriptor: number): Promise<void>;
 }
 
+interface WriterOptions {
+  /** Beyond it the writer goes on hashing and stores nothing. */
+  readonly maxSize?: number;
+  readonly hash?: StreamHash | undefined;
+}
+
 interface OpenFile {
   readonly path: string;
   readonly descriptor: number;
@@ -36,48 +47,51 @@ interface OpenFile {
 export class DiskBlobWriter implements BlobWriter {
   readonly #target: WriterTarget;
   readonly #maxSize: number;
-  readonly #hash: Hash = createHash('sha256');
-  #block = Buffer.alloc(0);
+  readonly #hash: StreamHash;
+  #block: Buffer = none;
   #filled = 0;
+  /** Not in use, and as large as blocks get. */
+  #spare: Buffer | undefined;
+  /** Of the block before, under way or failed. */
+  #writing: Promise<void> | undefined;
   #size = 0;
   #file: OpenFile | undefined;
   #unsynced = 0;
   /** Under way, or failed. */
   #syncing: Promise<void> | undefined;
-  readonly #steps = new WriterSteps(() => this.#discard(), unavailable);
+  readonly #steps = new WriterSteps(() => this.#leave(), unavailable);
 
-  constructor(target: WriterTarget, maxSize = Number.POSITIVE_INFINITY) {
+  /** `hash`: of SHA-256; it is released here. */
+  constructor(
+    target: WriterTarget,
+    { maxSize = Number.POSITIVE_INFINITY, hash = hashHere(createHash('sha256')) }: WriterOptions = {},
+  ) {
     this.#target = target;
     this.#maxSize = maxSize;
+    this.#hash = hash;
   }
 
   write(bytes: Uint8Array): Promise<void> {
     return this.#steps.run(async () => {
       this.#size += bytes.byteLength;
-      if (this.#size > this.#maxSize) {
-        this.#hash.update(bytes);
-        await this.#discard();
-        return;
+      const hashing = this.#hash.update(bytes);
+      try {
+        if (this.#size > this.#maxSize) await this.#discard();
+        else await this.#take(bytes);
+      } finally {
+        await hashing;
       }
-      if (this.#filled + bytes.byteLength <= blockSize) {
-        this.#hash.update(bytes);
-        this.#collect(bytes);
-        return;
-      }
-      await this.#flush();
-      const written = this.#append(bytes);
-      this.#hash.update(bytes); // while the disk is busy
-      await written;
     });
   }
 
   commit(named?: BlobNamed): Promise<{ digest: BlobDigest; size: number }> {
     return this.#steps.finish(async () => {
-      const digest = this.#hash.digest('hex');
+      const digest = (await this.#hash.digest()).toString('hex');
       await named?.(digest);
       const size = this.#size;
       if (size > this.#maxSize || (await this.#target.has(digest, size))) await this.#discard();
       else await this.#publish(digest);
+      this.#hash.release();
       return { digest, size };
     });
   }
@@ -97,8 +111,25 @@ export class DiskBlobWriter implements BlobWriter {
     this.#filled = needed;
   }
 
-  async #flush(): Promise<void> {
-    if (this.#filled > 0) await this.#append(this.#block.subarray(0, this.#filled));
+  async #take(bytes: Uint8Array): Promise<void> {
+    if (this.#filled + bytes.byteLength > blockSize) await this.#beginBlock();
+    if (bytes.byteLength <= blockSize) {
+      this.#collect(bytes);
+      return;
+    }
+    await this.#writing;
+    await this.#append(bytes);
+  }
+
+  /** Has the block written, and goes on with an empty one. */
+  async #beginBlock(): Promise<void> {
+    await this.#writing;
+    const block = this.#block;
+    const writing = this.#append(block.subarray(0, this.#filled));
+    writing.catch(() => {}); // it is awaited by the next one, or at the end
+    this.#writing = writing;
+    this.#block = this.#spare ?? none;
+    this.#spare = block.byteLength === blockSize ? block : undefined;
     this.#filled = 0;
   }
 
@@ -144,7 +175,8 @@ export class DiskBlobWriter implements BlobWriter {
     const { files, durable } = this.#target;
     const ready = this.#target.prepare(digest);
     ready.catch(() => {}); // it is awaited below, unless the disk fails first
-    await this.#flush();
+    await this.#beginBlock();
+    await this.#writing;
     const file = await this.#opened();
     // A failure is told once, to the sync that meets it first.
     await this.#syncing;
@@ -155,10 +187,17 @@ export class DiskBlobWriter implements BlobWriter {
     await files.close(file.descriptor);
   }
 
+  async #leave(): Promise<void> {
+    this.#hash.release();
+    await this.#discard();
+  }
+
   async #discard(): Promise<void> {
+    await this.#writing?.catch(() => {});
     const file = this.#file;
     this.#file = undefined;
-    this.#block = Buffer.alloc(0);
+    this.#block = none;
+    this.#spare = undefined;
     this.#filled = 0;
     if (file === undefined) return;
     const { files } = this.#target;

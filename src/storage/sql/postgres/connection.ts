@@ -3,6 +3,7 @@
  * it from client to client (PgBouncer in transaction mode). A pooled one keeps nothing between two transactions: no
  * prepared statements, and no settings but those of a transaction. It is known by its number, which is the pooler's own.
  */
+import type { Duplex } from 'node:stream';
 import pg, { DatabaseError, type Pool, type PoolClient, type PoolConfig, types } from 'pg';
 import type { StorageLog } from '../sql.ts';
 import { DatabaseUnavailable } from '../sql.ts';
@@ -48,6 +49,14 @@ export const timelineColumn = 'substr(pg_walfile_name(pg_current_wal_flush_lsn()
 
 export const parseTimeline = (text: string | null | undefined): number | undefined =>
   typeof text === 'string' ? Number.parseInt(text, 16) : undefined;
+
+/** What is sent to a connection in this turn of the event loop goes out in one write: each write wakes the server. */
+export function sendTogether(client: object): void {
+  const stream = 'connection' in client ? (client.connection as { stream?: Duplex }).stream : undefined;
+  if (stream === undefined || stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
 
 /** A pool of connections to one host. `accept` refuses a new one by throwing. */
 export function createPool(

@@ -4,7 +4,7 @@ import { DatabaseError, type PoolClient, type QueryResult } from 'pg';
 import { assertStorable } from '../placeholders.ts';
 import { currentReadScope, type ReadScope } from '../read-scope.ts';
 import { DatabaseUnavailable, OutcomeUnknown, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
-import { isPooled, parseTimeline, timelineColumn, timelineOf } from './connection.ts';
+import { isPooled, parseTimeline, sendTogether, timelineColumn, timelineOf } from './connection.ts';
 import { isRetryable, translated } from './errors.ts';
 import type { Primary } from './primary.ts';
 import { SharedCommits } from './shared-commits.ts';
@@ -175,6 +175,7 @@ export class PostgresDatabase implements Sql {
   ): Promise<QueryResult & { rows: T[] }> {
     const { text, name, placeholders } = this.#parts.statements.prepare(statement);
     assertStorable(values, placeholders);
+    sendTogether(client);
     try {
       return await client.query({
         text,
@@ -298,6 +299,7 @@ const isRead = (statement: string): boolean => /^\s*SELECT\b/i.test(statement);
 
 /** Without values, and as it stands. */
 async function plain<T>(client: Queryable, text: string): Promise<QueryResult & { rows: T[] }> {
+  sendTogether(client);
   try {
     return await client.query(text);
   } catch (error) {

@@ -14,24 +14,36 @@ const tx: SqlExecutor = {
 /** Keeps what works of a transaction have done once it has committed. */
 function fakeDatabase() {
   const kept: string[] = [];
-  let doing: string[] = [];
-  const state = { commits: 0, isAway: false };
+  const state = { commits: 0, isAway: false, open: 0, mostOpen: 0 };
+  const doings = new Map<SqlExecutor, string[] | undefined>();
   const shared = new SharedCommits(async (work) => {
-    doing = [];
-    const value = await work(tx);
-    if (state.isAway) throw new DatabaseUnavailable('away');
-    state.commits += 1;
-    kept.push(...doing);
-    return value;
+    const own = { ...tx };
+    const doing: string[] = [];
+    doings.set(own, doing);
+    state.open += 1;
+    state.mostOpen = Math.max(state.mostOpen, state.open);
+    try {
+      const value = await work(own);
+      if (state.isAway) throw new DatabaseUnavailable('away');
+      state.commits += 1;
+      kept.push(...doing);
+      return value;
+    } finally {
+      state.open -= 1;
+      doings.delete(own);
+    }
   });
+  const late: string[] = [];
   const run = (queue: string, what: string, failure?: Error) =>
-    shared.run(queue, async () => {
-      doing.push(what);
+    shared.run(queue, async (own) => {
+      doings.get(own)?.push(what);
       await Promise.resolve();
       if (failure !== undefined) throw failure;
+      for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+      if (!doings.has(own)) late.push(what);
       return `${what}!`;
     });
-  return { kept, state, run };
+  return { kept, late, state, run, shared };
 }
 
 describe('transactions of one queue', () => {
@@ -72,5 +84,65 @@ describe('transactions of one queue', () => {
     assert.deepEqual(kept, []);
     state.isAway = false;
     assert.equal(await run('a', 'again'), 'again!');
+  });
+});
+
+describe('transactions of different queues', () => {
+  const letters = [...'zyxwvutsrqponmlkjihgfedcba'];
+
+  it('run at once while few wait, and share a commit where more do, in the order of their queues', async () => {
+    const { kept, state, run } = fakeDatabase();
+    const answers = await Promise.all(letters.map((letter) => run(letter, letter)));
+    assert.deepEqual(
+      answers,
+      letters.map((letter) => `${letter}!`),
+    );
+    assert.equal(state.mostOpen, 2);
+    assert.equal(state.commits, 3, 'the first, the second, and the rest');
+    assert.deepEqual(kept, ['z', 'y', ...letters.slice(2).toReversed()]);
+  });
+
+  it('never run two of one queue side by side', async () => {
+    const { shared } = fakeDatabase();
+    const running = new Set<string>();
+    const order: Record<string, number[]> = {};
+    const work = (queue: string, number: number) =>
+      shared.run(queue, async () => {
+        assert.ok(!running.has(queue), `two of ${queue} run at once`);
+        running.add(queue);
+        for (let turn = 0; turn < 3; turn += 1) await Promise.resolve();
+        running.delete(queue);
+        order[queue] = [...(order[queue] ?? []), number];
+      });
+    const numbers = Array.from({ length: 90 }, (_, at) => at);
+    await Promise.all(numbers.map((number) => work(['a', 'b', 'c'][number % 3] ?? '', number)));
+    for (const [at, queue] of ['a', 'b', 'c'].entries())
+      assert.deepEqual(
+        order[queue],
+        numbers.filter((number) => number % 3 === at),
+      );
+  });
+
+  it('lose nothing by one that fails, and none of them goes on after the end of its transaction', async () => {
+    const { kept, late, run } = fakeDatabase();
+    const refusal = new Error('no money');
+    const outcomes = await Promise.allSettled(
+      letters.map((letter) => run(letter, letter, letter === 'm' ? refusal : undefined)),
+    );
+    for (const [at, outcome] of outcomes.entries()) {
+      if (letters[at] === 'm') assert.deepEqual(outcome, { status: 'rejected', reason: refusal });
+      else assert.deepEqual(outcome, { status: 'fulfilled', value: `${letters[at]}!` });
+    }
+    assert.deepEqual(kept.toSorted(), letters.filter((letter) => letter !== 'm').toSorted());
+    assert.deepEqual(late, []);
+  });
+
+  it('are all answered before it counts as drained', async () => {
+    const { shared, run } = fakeDatabase();
+    let answered = 0;
+    for (const letter of letters) void run(letter, letter).then(() => (answered += 1));
+    await shared.drained();
+    await Promise.resolve();
+    assert.equal(answered, letters.length);
   });
 });

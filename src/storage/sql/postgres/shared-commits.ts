@@ -1,6 +1,8 @@
 /**
- * Transactions of one queue, such as all that begin with the lock of one row. In the database each would wait for the
- * commit of the one before; here those that wait run in one transaction, one after the other, and share its commit.
+ * Transactions that lock one row each, and are queued by that row. In the database those of one queue would wait for each
+ * other's commits, and each commit costs as much as the work; here those that wait run in one transaction and share its commit.
+ * Those of one queue run one after the other; those of different queues begin in the order of their names and go on side by
+ * side, so that their statements travel together.
  *
  * One that fails takes nobody with it: the transaction is undone, and each runs again by itself. Where the database is
  * away, or nobody knows whether the commit happened, that is so for all of them.
@@ -10,18 +12,23 @@ import { DatabaseUnavailable, type SqlExecutor } from '../sql.ts';
 type Work<T> = (tx: SqlExecutor) => Promise<T>;
 
 interface Job {
+  readonly queue: string;
   readonly work: Work<unknown>;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const maxTogether = 32;
+/** Further ones wait, and share a commit then. */
+const maxTransactions = 2;
 
 export class SharedCommits {
   readonly #transaction: <T>(work: Work<T>) => Promise<T>;
-  /** Who waits, by queue; a queue is there as long as it is worked on. */
-  readonly #waiting = new Map<string, Job[]>();
-  readonly #working = new Set<Promise<void>>();
+  /** In the order in which they came. */
+  #waiting: Job[] = [];
+  /** Queues of which something runs. */
+  readonly #busy = new Set<string>();
+  readonly #running = new Set<Promise<void>>();
 
   /** `transaction` runs one by itself. */
   constructor(transaction: <T>(work: Work<T>) => Promise<T>) {
@@ -30,42 +37,59 @@ export class SharedCommits {
 
   run<T>(queue: string, work: Work<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const waiting = this.#waiting.get(queue);
-      if (waiting !== undefined) {
-        waiting.push({ work, resolve, reject });
-        return;
-      }
-      const jobs: Job[] = [{ work, resolve, reject }];
-      this.#waiting.set(queue, jobs);
-      const working = this.#workOff(queue, jobs).finally(() => this.#working.delete(working));
-      this.#working.add(working);
+      this.#waiting.push({ queue, work, resolve, reject });
+      this.#begin();
     });
   }
 
-  /** Resolves when everybody who waits now has an answer. */
+  /** Resolves when everybody who waits has an answer. */
   async drained(): Promise<void> {
-    await Promise.all(this.#working);
+    while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  async #workOff(queue: string, waiting: Job[]): Promise<void> {
-    while (waiting.length > 0) await this.#together(waiting.splice(0, maxTogether));
-    this.#waiting.delete(queue);
+  #begin(): void {
+    while (this.#running.size < maxTransactions) {
+      const queues = this.#take();
+      if (queues.size === 0) return;
+      for (const queue of queues.keys()) this.#busy.add(queue);
+      const running = this.#together(queues).finally(() => {
+        for (const queue of queues.keys()) this.#busy.delete(queue);
+        this.#running.delete(running);
+        this.#begin();
+      });
+      this.#running.add(running);
+    }
   }
 
-  async #together(jobs: readonly Job[]): Promise<void> {
+  /** The next that may run, by queue. */
+  #take(): Map<string, Job[]> {
+    const taken: Job[] = [];
+    this.#waiting = this.#waiting.filter((job) => {
+      if (taken.length === maxTogether || this.#busy.has(job.queue)) return true;
+      taken.push(job);
+      return false;
+    });
+    return Map.groupBy(
+      taken.sort((a, b) => (a.queue < b.queue ? -1 : a.queue > b.queue ? 1 : 0)),
+      ({ queue }) => queue,
+    );
+  }
+
+  async #together(queues: ReadonlyMap<string, readonly Job[]>): Promise<void> {
+    const jobs = [...queues.values()].flat();
     const [first] = jobs;
     if (jobs.length === 1 && first !== undefined) return this.#alone(first);
     try {
-      const values = await this.#transaction(async (tx) => {
-        const made: unknown[] = [];
-        for (const { work } of jobs) made.push(await work(tx));
-        return made;
-      });
-      for (const [at, job] of jobs.entries()) job.resolve(values[at] as never);
+      const values = await this.#transaction((tx) => runAll(tx, queues));
+      for (const job of jobs) job.resolve(values.get(job) as never);
     } catch (error) {
       if (error instanceof DatabaseUnavailable) for (const job of jobs) job.reject(error);
-      else for (const job of jobs) await this.#alone(job);
+      else await Promise.all([...queues.values()].map((queue) => this.#eachAlone(queue)));
     }
+  }
+
+  async #eachAlone(jobs: readonly Job[]): Promise<void> {
+    for (const job of jobs) await this.#alone(job);
   }
 
   async #alone({ work, resolve, reject }: Job): Promise<void> {
@@ -75,4 +99,18 @@ export class SharedCommits {
       reject(error);
     }
   }
+}
+
+/** Ends when all have, also when one fails: none may send a statement after the end of the transaction. */
+async function runAll(
+  tx: SqlExecutor,
+  queues: ReadonlyMap<string, readonly Job[]>,
+): Promise<Map<Job, unknown>> {
+  const values = new Map<Job, unknown>();
+  const runQueue = async (jobs: readonly Job[]): Promise<void> => {
+    for (const job of jobs) values.set(job, await job.work(tx));
+  };
+  const outcomes = await Promise.allSettled([...queues.values()].map(runQueue));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  return values;
 }

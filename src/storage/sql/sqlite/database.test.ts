@@ -237,6 +237,29 @@ describe('SQLite', () => {
     assert.deepEqual(await numbers(sql), [2, 4]);
   });
 
+  it('runs a batch again when one of it fails after it wrote, and the next batches need not be', async () => {
+    const sql = open();
+    const runs = new Map<number, number>();
+    const work = (n: number, fails: boolean) =>
+      sql.transaction(async (tx) => {
+        runs.set(n, (runs.get(n) ?? 0) + 1);
+        await tx.run('INSERT INTO rows (n) VALUES (?)', n);
+        if (fails) throw new Error(`no ${n}`);
+        return n;
+      });
+    const batch = async (from: number) => {
+      const works = [0, 1, 2, 3].map((at) => work(from + at, at === 2));
+      const outcomes = await Promise.allSettled(works);
+      return outcomes.map((outcome) =>
+        outcome.status === 'fulfilled' ? outcome.value : outcome.reason.message,
+      );
+    };
+    assert.deepEqual(await batch(10), [10, 11, 'no 12', 13]);
+    assert.deepEqual(await batch(20), [20, 21, 'no 22', 23]);
+    assert.deepEqual(await numbers(sql), [10, 11, 13, 20, 21, 23]);
+    assert.deepEqual(Object.fromEntries(runs), { 10: 2, 11: 2, 12: 2, 13: 1, 20: 1, 21: 1, 22: 1, 23: 1 });
+  });
+
   it('undoes a single statement of a batch that fails, and a work that only read, without the others', async () => {
     const sql = open();
     const outcomes = await Promise.allSettled([

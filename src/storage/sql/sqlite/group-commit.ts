@@ -1,6 +1,9 @@
 /**
  * The one writer of a SQLite database: transactions that wait at the same time share one BEGIN IMMEDIATE,
- * one COMMIT and one sync. Each runs alone in turn; one that throws is rolled back alone, by a savepoint.
+ * one COMMIT and one sync. Each runs alone in turn; one that throws is rolled back alone.
+ *
+ * That takes a savepoint for each, and a savepoint copies every page that is changed after it. Few works fail, so a batch runs
+ * without: when one fails that has written, all is rolled back and run again, and this batch and the next ones have savepoints.
  *
  * A batch ends when no transaction waits or when it has had its share of the event loop; its answers go out when it
  * is durable, while the next batch already runs.
@@ -35,6 +38,8 @@ export const defaultLimits: GroupCommitLimits = {
   foreignWaitMs: 1_000,
 };
 
+/** Batches with savepoints after one in which a work failed: what is refused once is often asked for again. */
+const carefulBatches = 64;
 /** How long a process leaves the lock to others that write too. */
 const yieldMs = 1;
 /** Pauses between two looks whether the lock is free. */
@@ -66,6 +71,7 @@ export class GroupCommit {
   #hasOthers = false;
   #performing: { job: Job; settle(outcome: Outcome): void; overdue: boolean } | undefined;
   #held: Promise<unknown> | undefined;
+  #carefulLeft = 0;
 
   constructor(connection: SqliteConnection, sync: WalSync, limits: GroupCommitLimits) {
     this.#connection = connection;
@@ -129,8 +135,9 @@ export class GroupCommit {
     }
     const watch = setInterval(() => this.#watch(), this.#limits.foreignWaitMs);
     try {
-      if (await this.#runAndCommit(next, outcomes)) this.#answer(outcomes);
-      else for (const { job } of outcomes) await this.#batch(once(job));
+      const result = await this.#runAndCommit(next, outcomes);
+      if (result === 'committed') this.#answer(outcomes);
+      else await this.#again(outcomes, result);
     } catch (error) {
       this.#rollBack();
       this.#answer(outcomes.map(({ job }) => ({ job, error })));
@@ -140,23 +147,42 @@ export class GroupCommit {
     }
   }
 
-  /** Throws what fails them all; false when each must run once more, alone, because their commit failed. */
-  async #runAndCommit(next: () => Job | undefined, outcomes: Outcome[]): Promise<boolean> {
+  /** In batches of their own, or in as few as there can be. */
+  async #again(outcomes: readonly Outcome[], how: 'alone' | 'together'): Promise<void> {
+    const jobs = outcomes.map(({ job }) => job);
+    while (jobs.length > 0) {
+      const batch = how === 'alone' ? jobs.splice(0, 1) : jobs;
+      await this.#batch(() => batch.shift());
+    }
+  }
+
+  /**
+   * Throws what fails them all. `alone`: each must run once more by itself, because their commit failed; `together`: all
+   * must, because one failed that could not be undone by itself.
+   */
+  async #runAndCommit(
+    next: () => Job | undefined,
+    outcomes: Outcome[],
+  ): Promise<'committed' | 'alone' | 'together'> {
     const stopAt = performance.now() + this.#limits.batchMs;
+    const undo = this.#carefulLeft > 0 ? 'savepoint' : 'batch';
+    if (this.#carefulLeft > 0) this.#carefulLeft -= 1;
     let wrote = false;
     while (outcomes.length < this.#limits.maxBatch && performance.now() < stopAt) {
       const job = next();
       if (job === undefined) break;
-      const tx = new SqliteTransaction(
-        this.#connection,
-        wrote ? (job.single ? 'none' : 'savepoint') : 'rollback',
-      );
+      const tx = new SqliteTransaction(this.#connection, wrote ? (job.single ? 'none' : undo) : 'rollback');
       const outcome = await this.#perform(job, tx);
       outcomes.push(outcome);
       if (!('error' in outcome)) {
         wrote = tx.keep() || wrote;
       } else if (!tx.undo()) {
-        if (!wrote) return true;
+        if (!wrote) return 'committed';
+        if (this.#connection.inTransaction) {
+          this.#rollBack();
+          this.#carefulLeft = carefulBatches;
+          return 'together';
+        }
         // The engine gave up on the whole transaction (disk full, I/O error): so do all that shared it.
         throw new DatabaseUnavailable('the transaction was rolled back', { cause: outcome.error });
       }
@@ -167,13 +193,13 @@ export class GroupCommit {
       // A constraint deferred to COMMIT: only the job that broke it may fail.
       if (outcomes.length === 1 || error instanceof DatabaseUnavailable) throw error;
       this.#rollBack();
-      return false;
+      return 'alone';
     }
     if (wrote) {
       this.#sync.committed();
       this.afterCommit();
     }
-    return true;
+    return 'committed';
   }
 
   /** Should even this fail, the next BEGIN does too, and says so to those who wait for it. */
@@ -251,20 +277,11 @@ async function invoke(work: Job['work'], tx: SqlExecutor): Promise<unknown> {
   return await work(tx);
 }
 
-function once(job: Job): () => Job | undefined {
-  let next: Job | undefined = job;
-  return () => {
-    const handed = next;
-    next = undefined;
-    return handed;
-  };
-}
-
 /**
- * How a work that fails is undone: with the whole transaction, when nobody wrote before it; back to a
- * savepoint, when others did; or not at all, when it is one statement, which SQLite undoes by itself.
+ * How a work that fails is undone: with the whole transaction, when nobody wrote before it; when others did, back to a
+ * savepoint, or together with them; or not at all, when it is one statement, which SQLite undoes by itself.
  */
-type Undo = 'rollback' | 'savepoint' | 'none';
+type Undo = 'rollback' | 'savepoint' | 'batch' | 'none';
 
 /** What a work sees of the writer's connection, until the work ends. */
 class SqliteTransaction implements SqlExecutor {
@@ -300,11 +317,12 @@ class SqliteTransaction implements SqlExecutor {
     return this.#wrote;
   }
 
-  /** Ends the work and undoes what it wrote; false when that ended the batch's transaction. */
+  /** Ends the work and undoes what it wrote; false when that ended the batch's transaction, or has to. */
   undo(): boolean {
     this.#open = false;
     if (!this.#connection.inTransaction) return false;
     if (!this.#wrote || this.#undo === 'none') return true;
+    if (this.#undo === 'batch') return false;
     if (this.#undo === 'rollback') {
       this.#connection.run('ROLLBACK', []);
       return false;

@@ -1,25 +1,30 @@
-/** Deep hashing of large payloads beside the event loop: a thread hashes one stream at a time. */
-import { hash } from 'node:crypto';
+/** Hashing of large streams beside the event loop: a thread hashes one stream at a time. */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { deepHashAppend } from '../../formats/deep-hash.ts';
 import { endOfData, leave, makeMemory, type Ring, ringOf, slotBytes, slotCount, startAgain } from './ring.ts';
 
 const program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url);
 
+const digestBytes = { sha256: 32, sha384: 48 };
+
+export type HashAlgorithm = keyof typeof digestBytes;
+
 export class HashThread {
+  readonly #digestBytes: number;
   readonly #ring: Ring;
   readonly #worker: Worker;
   /** Bytes in the slot that is being filled. */
   #partial = 0;
   #filled = 0;
-  #size = 0;
+  /** Whether bytes were pushed since the last digest. */
+  #hasBytes = false;
   #alive = true;
 
-  constructor(died: (thread: HashThread) => void) {
+  constructor(algorithm: HashAlgorithm, died: (thread: HashThread) => void) {
+    this.#digestBytes = digestBytes[algorithm];
     const memory = makeMemory();
     this.#ring = ringOf(memory);
-    this.#worker = new Worker(program, { workerData: memory });
+    this.#worker = new Worker(program, { workerData: { memory, algorithm } });
     this.#worker.unref();
     this.#worker.once('exit', () => {
       this.#alive = false;
@@ -43,7 +48,7 @@ export class HashThread {
 
   /** Takes the next bytes; await it to hold back-pressure. */
   async update(bytes: Uint8Array): Promise<void> {
-    this.#size += bytes.length;
+    this.#hasBytes = true;
     for (let at = 0; at < bytes.length; ) {
       await this.#room();
       const slot = (this.#filled % slotCount) * slotBytes;
@@ -55,7 +60,7 @@ export class HashThread {
     }
   }
 
-  /** The deep hash of the blob that was pushed. */
+  /** Of everything that was pushed. */
   async digest(): Promise<Buffer> {
     await this.#room();
     if (this.#partial > 0) this.#hand(this.#partial);
@@ -63,17 +68,15 @@ export class HashThread {
     const before = Atomics.load(this.#ring.digests, 0);
     this.#hand(endOfData);
     await this.#waitWhile(this.#ring.digests, before);
-    const digest = Buffer.from(this.#ring.digest);
-    const tag = hash('sha384', `blob${this.#size}`, 'buffer');
-    this.#size = 0;
-    return deepHashAppend(tag, digest);
+    this.#hasBytes = false;
+    return Buffer.from(this.#ring.digest.subarray(0, this.#digestBytes));
   }
 
   /** Forgets what was pushed, whatever state it is in. */
   async reset(): Promise<void> {
     this.#partial = 0;
-    if (this.#size === 0) return;
-    this.#size = 0;
+    if (!this.#hasBytes) return;
+    this.#hasBytes = false;
     await this.#room();
     this.#hand(startAgain);
   }

@@ -4,6 +4,7 @@
  */
 export const slotBytes = 256 * 1024;
 export const slotCount = 8;
+/** Of the longest digest. */
 const digestBytes = 48;
 
 /** Lengths with another meaning than bytes. */

@@ -1,11 +1,11 @@
-/** The program of a hashing thread: SHA-384 of what comes through the ring, one stream after the other. */
+/** The program of a hashing thread: the digest of what comes through the ring, one stream after the other. */
 import { createHash } from 'node:crypto';
 import { workerData } from 'node:worker_threads';
 import { endOfData, leave, ringOf, slotBytes, slotCount, startAgain } from './ring.ts';
 
-const memory: SharedArrayBuffer = workerData;
+const { memory, algorithm }: { memory: SharedArrayBuffer; algorithm: string } = workerData;
 const ring = ringOf(memory);
-let hash = createHash('sha384');
+let hash = createHash(algorithm);
 
 for (let next = 0; ; next++) {
   while (Atomics.load(ring.filled, 0) === next) Atomics.wait(ring.filled, 0, next);
@@ -20,7 +20,7 @@ for (let next = 0; ; next++) {
       Atomics.add(ring.digests, 0, 1);
       Atomics.notify(ring.digests, 0);
     }
-    if (length === endOfData || length === startAgain) hash = createHash('sha384');
+    if (length === endOfData || length === startAgain) hash = createHash(algorithm);
   }
   Atomics.store(ring.hashed, 0, next + 1);
   Atomics.notify(ring.hashed, 0);
