@@ -155,6 +155,26 @@ describe('PostgreSQL', {
     assert.doesNotMatch(plan, /Sort/);
   });
 
+  it('lets works of other queues pass while the row of one is locked by somebody else', async () => {
+    const sql = await open({ statementTimeoutMs: 20_000 });
+    await sql.run('INSERT INTO rows (n) SELECT generate_series(1, 9)');
+    await administrator.query(`BEGIN; SELECT 1 FROM "${schema}".rows WHERE n IN (1, 2) FOR UPDATE`);
+    const add = (n: number) =>
+      sql.transaction(async (tx) => {
+        await tx.get('SELECT value FROM rows WHERE n = ? FOR UPDATE', n);
+        await tx.run('UPDATE rows SET value = value + 1 WHERE n = ?', n);
+      }, `row ${n}`);
+    const locked = [1, 2, 1].map(add);
+    for (let round = 0; round < 3; round += 1) await Promise.all([3, 4, 5, 6, 7, 8, 9].map(add));
+    await administrator.query('COMMIT');
+    await Promise.all(locked);
+    const rows = await sql.all<{ value: number }>('SELECT value FROM rows ORDER BY n');
+    assert.deepEqual(
+      rows.map(({ value }) => value),
+      [2, 1, 3, 3, 3, 3, 3, 3, 3],
+    );
+  });
+
   it('leaves errors of the work itself as they are', async () => {
     const sql = await open();
     class Refused extends Error {}

@@ -5,7 +5,7 @@ import { assertStorable } from '../placeholders.ts';
 import { currentReadScope, type ReadScope } from '../read-scope.ts';
 import { DatabaseUnavailable, OutcomeUnknown, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
 import { isPooled, parseTimeline, sendTogether, timelineColumn, timelineOf } from './connection.ts';
-import { isRetryable, translated } from './errors.ts';
+import { isLocked, isRetryable, translated } from './errors.ts';
 import type { Primary } from './primary.ts';
 import { SharedCommits } from './shared-commits.ts';
 import { Standby, type Standbys } from './standbys.ts';
@@ -34,7 +34,7 @@ export class PostgresDatabase implements Sql {
   readonly engine = 'postgres';
   readonly forUpdate = 'FOR UPDATE';
   readonly #parts: PostgresParts;
-  readonly #sharedCommits = new SharedCommits((work) => this.#transaction(work));
+  readonly #sharedCommits = new SharedCommits((work, lockWaitMs) => this.#transaction(work, lockWaitMs));
   #closing: Promise<void> | undefined;
 
   constructor(parts: PostgresParts) {
@@ -61,10 +61,10 @@ export class PostgresDatabase implements Sql {
   }
 
   /** One that was accepted, also when the database was closed since. */
-  #transaction<T>(work: (tx: SqlExecutor) => Promise<T>): Promise<T> {
+  #transaction<T>(work: (tx: SqlExecutor) => Promise<T>, lockWaitMs?: number): Promise<T> {
     const { primary } = this.#parts;
     return retried(async () => {
-      const attempt: Attempt<T> = { lost: undefined };
+      const attempt: Attempt<T> = { lost: undefined, lockWaitMs };
       try {
         const run = (client: PoolClient) => this.#inTransaction(client, work, attempt);
         return await this.#connected(run, () => primary.connect());
@@ -203,7 +203,13 @@ export class PostgresDatabase implements Sql {
     work: (tx: SqlExecutor) => Promise<T>,
     attempt: Attempt<T>,
   ): Promise<T> {
-    const begun = this.#begin(client, 'BEGIN', 'SELECT CAST(pg_current_xact_id() AS text) AS xid');
+    const { lockWaitMs } = attempt;
+    const begun = this.#begin(
+      client,
+      'BEGIN',
+      ...(lockWaitMs === undefined ? [] : [`SET LOCAL lock_timeout = ${lockWaitMs}`]),
+      'SELECT CAST(pg_current_xact_id() AS text) AS xid',
+    );
     begun.catch(() => {}); // it is awaited below, unless the work fails first
     const tx = new PostgresTransaction(async (text, values) => {
       // A read goes out behind BEGIN without waiting for it. A write does not: should BEGIN fail, it would stand alone.
@@ -223,7 +229,7 @@ export class PostgresDatabase implements Sql {
       if (tx.failure instanceof DatabaseUnavailable) throw tx.failure;
       await plain(client, 'ROLLBACK');
       // A work that wrapped a failed statement's error must not hide that it may be tried again.
-      throw isRetryable(tx.failure) ? tx.failure : error;
+      throw isRetryable(tx.failure) || isLocked(tx.failure) ? tx.failure : error;
     }
     tx.end();
     const { command } = await plain(client, 'COMMIT').catch((error: unknown) => {
@@ -282,6 +288,7 @@ interface LostCommit<T> {
 }
 
 interface Attempt<T> {
+  readonly lockWaitMs: number | undefined;
   lost: LostCommit<T> | undefined;
 }
 

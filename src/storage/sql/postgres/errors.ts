@@ -14,6 +14,13 @@ const retryable = new Set(['40001', '40P01']);
  */
 const unavailable = /^(?:08(?!P01)|53|57|58)|^25006$|^25P03$/;
 
+/** A lock was not to be had in the time that the transaction gave itself. */
+const lockNotAvailable = '55P03';
+
+export function isLocked(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === lockNotAvailable;
+}
+
 export function isRetryable(error: unknown): boolean {
   return error instanceof DatabaseError && error.code !== undefined && retryable.has(error.code);
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { DatabaseError } from 'pg';
 import { DatabaseUnavailable, type SqlExecutor } from '../sql.ts';
 import { SharedCommits } from './shared-commits.ts';
 
@@ -135,6 +136,35 @@ describe('transactions of different queues', () => {
     }
     assert.deepEqual(kept.toSorted(), letters.filter((letter) => letter !== 'm').toSorted());
     assert.deepEqual(late, []);
+  });
+
+  it('wait for nobody whose row is locked elsewhere', async () => {
+    const unlocked = Promise.withResolvers<void>();
+    const locked = (queue: string) => queue.startsWith('locked');
+    const shared = new SharedCommits(async (work, lockWaitMs) => {
+      return work({ ...tx, run: async () => lockWaitMs ?? 0 });
+    });
+    const run = (queue: string) =>
+      shared.run(queue, async (own) => {
+        if (!locked(queue)) return queue;
+        const lockWaitMs = await own.run('');
+        if (lockWaitMs === 0) await unlocked.promise;
+        else throw Object.assign(new DatabaseError('locked', 6, 'error'), { code: '55P03' });
+        return queue;
+      });
+    const waiting = ['locked 1', 'locked 2', 'locked 3', 'locked 1'].map(run);
+    const others = await Promise.all(letters.map(run));
+    assert.deepEqual(others, letters);
+    assert.deepEqual(await Promise.all(letters.map(run)), letters, 'also those that come later');
+    let drained = false;
+    const draining = shared.drained().then(() => {
+      drained = true;
+    });
+    await new Promise(setImmediate);
+    assert.equal(drained, false);
+    unlocked.resolve();
+    assert.deepEqual(await Promise.all(waiting), ['locked 1', 'locked 2', 'locked 3', 'locked 1']);
+    await draining;
   });
 
   it('are all answered before it counts as drained', async () => {

@@ -4,10 +4,12 @@
  * Those of one queue run one after the other; those of different queues begin in the order of their names and go on side by
  * side, so that their statements travel together.
  *
- * One that fails takes nobody with it: the transaction is undone, and each runs again by itself. Where the database is
- * away, or nobody knows whether the commit happened, that is so for all of them.
+ * One that fails takes nobody with it: the transaction is undone, and each runs again by itself. So it is when a row stays
+ * locked by somebody else: only those who want that row wait for it. Where the database is away, or nobody knows whether the
+ * commit happened, that is so for all of them.
  */
 import { DatabaseUnavailable, type SqlExecutor } from '../sql.ts';
+import { isLocked } from './errors.ts';
 
 type Work<T> = (tx: SqlExecutor) => Promise<T>;
 
@@ -22,16 +24,24 @@ const maxTogether = 32;
 /** Further ones wait, and share a commit then. */
 const maxTransactions = 2;
 
+/** So long a transaction that others wait for may wait for a lock itself. */
+const maxLockWaitMs = 200;
+
+/** Runs one transaction. With `lockWaitMs` it fails where a lock is not to be had in that time. */
+export type RunTransaction = <T>(work: Work<T>, lockWaitMs?: number) => Promise<T>;
+
 export class SharedCommits {
-  readonly #transaction: <T>(work: Work<T>) => Promise<T>;
+  readonly #transaction: RunTransaction;
   /** In the order in which they came. */
   #waiting: Job[] = [];
   /** Queues of which something runs. */
   readonly #busy = new Set<string>();
+  /** Transactions that others wait for. */
   readonly #running = new Set<Promise<void>>();
+  /** Queues whose works run one by one, beside those. */
+  readonly #apart = new Set<Promise<void>>();
 
-  /** `transaction` runs one by itself. */
-  constructor(transaction: <T>(work: Work<T>) => Promise<T>) {
+  constructor(transaction: RunTransaction) {
     this.#transaction = transaction;
   }
 
@@ -44,7 +54,7 @@ export class SharedCommits {
 
   /** Resolves when everybody who waits has an answer. */
   async drained(): Promise<void> {
-    while (this.#running.size > 0) await Promise.all(this.#running);
+    while (this.#running.size + this.#apart.size > 0) await Promise.all([...this.#running, ...this.#apart]);
   }
 
   #begin(): void {
@@ -53,7 +63,6 @@ export class SharedCommits {
       if (queues.size === 0) return;
       for (const queue of queues.keys()) this.#busy.add(queue);
       const running = this.#together(queues).finally(() => {
-        for (const queue of queues.keys()) this.#busy.delete(queue);
         this.#running.delete(running);
         this.#begin();
       });
@@ -77,26 +86,36 @@ export class SharedCommits {
 
   async #together(queues: ReadonlyMap<string, readonly Job[]>): Promise<void> {
     const jobs = [...queues.values()].flat();
-    const [first] = jobs;
-    if (jobs.length === 1 && first !== undefined) return this.#alone(first);
     try {
-      const values = await this.#transaction((tx) => runAll(tx, queues));
+      const values = await this.#transaction((tx) => runAll(tx, queues), maxLockWaitMs);
       for (const job of jobs) job.resolve(values.get(job) as never);
     } catch (error) {
-      if (error instanceof DatabaseUnavailable) for (const job of jobs) job.reject(error);
-      else await Promise.all([...queues.values()].map((queue) => this.#eachAlone(queue)));
+      const isAnswer = error instanceof DatabaseUnavailable || (jobs.length === 1 && !isLocked(error));
+      if (!isAnswer) return this.#setApart(queues);
+      for (const job of jobs) job.reject(error);
+    }
+    for (const queue of queues.keys()) this.#busy.delete(queue);
+  }
+
+  /** Each queue by itself from here on; nobody but its own works waits for it. */
+  #setApart(queues: ReadonlyMap<string, readonly Job[]>): void {
+    for (const [queue, jobs] of queues) {
+      const working = this.#oneByOne(jobs).finally(() => {
+        this.#apart.delete(working);
+        this.#busy.delete(queue);
+        this.#begin();
+      });
+      this.#apart.add(working);
     }
   }
 
-  async #eachAlone(jobs: readonly Job[]): Promise<void> {
-    for (const job of jobs) await this.#alone(job);
-  }
-
-  async #alone({ work, resolve, reject }: Job): Promise<void> {
-    try {
-      resolve((await this.#transaction(work)) as never);
-    } catch (error) {
-      reject(error);
+  async #oneByOne(jobs: readonly Job[]): Promise<void> {
+    for (const { work, resolve, reject } of jobs) {
+      try {
+        resolve((await this.#transaction(work)) as never);
+      } catch (error) {
+        reject(error);
+      }
     }
   }
 }
