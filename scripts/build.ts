@@ -8,7 +8,8 @@
  *   <room>/…               programs of threads and files that are read, where they are below src
  *   types/                 of what apps import
  *
- * With a folder as argument: the program alone, there. Tests start it, because it loads in half the time.
+ * With a folder as argument: the program and testing.js and arlocal.js alone, there. Tests start it, because it loads in
+ * half the time.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -242,10 +243,9 @@ copyReadFiles();
 const metafiles = [await buildProgram()];
 await writePage('console');
 await writePage('router-admin');
+for (const entry of imported) metafiles.push(await buildImported(entry, 'esm'));
 if (programFolder === undefined) {
-  for (const entry of imported) {
-    metafiles.push(await buildImported(entry, 'esm'), await buildImported(entry, 'cjs'));
-  }
+  for (const entry of imported) metafiles.push(await buildImported(entry, 'cjs'));
   writeTypes(imported);
   writeFileSync(join(out, 'third-party-licenses.txt'), licences(metafiles));
 }

@@ -161,7 +161,8 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
     return entry;
   });
   try {
-    const run = spawnSync(process.execPath, ['--test', ...flags, ...reporters, ...entries], {
+    const preload = ['--require', join(root, 'scripts', 'untracked-promises.cjs')];
+    const run = spawnSync(process.execPath, [...preload, '--test', ...flags, ...reporters, ...entries], {
       cwd: root,
       env,
       stdio: 'inherit',
