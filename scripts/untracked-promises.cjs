@@ -6,4 +6,5 @@
 const hooks = require('node:async_hooks');
 
 const { createHook } = hooks;
-hooks.createHook = (callbacks) => createHook({ trackPromises: callbacks.promiseResolve !== undefined, ...callbacks });
+hooks.createHook = (callbacks) =>
+  createHook({ trackPromises: callbacks.promiseResolve !== undefined, ...callbacks });
