@@ -15,7 +15,16 @@
  * its first output: it holds nothing up and is not forgotten.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -54,6 +63,7 @@ const names = process.argv.slice(2, split === -1 ? undefined : split);
 const filters = split === -1 ? [] : process.argv.slice(split + 1);
 const isContinuousIntegration = process.env.CI !== undefined && process.env.CI !== '';
 const filesOfGroup = 20;
+const leastMemoryBytes = 4 * 1024 ** 3;
 /** More than this is no flake: the change is broken. */
 const mostRunAgain = 10;
 const flaky: string[] = [];
@@ -153,15 +163,17 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
     `--test-reporter-destination=${list}`,
   ];
   const groups = groupsOf(files);
+  const memory = groups.some(({ length }) => length > 1) ? memoryFolder() : undefined;
   const entries = groups.map((group, index) => {
     const [file = ''] = group;
     if (group.length === 1) return file;
     const entry = join(folder, `${index}-${roomOf(file)?.replaceAll('/', '-')}.mjs`);
-    writeFileSync(entry, groupModule(group));
+    writeFileSync(entry, groupModule(group, memory));
     return entry;
   });
   try {
-    const run = spawnSync(process.execPath, ['--test', ...flags, ...reporters, ...entries], {
+    const preload = ['--require', join(root, 'scripts', 'untracked-promises.cjs')];
+    const run = spawnSync(process.execPath, [...preload, '--test', ...flags, ...reporters, ...entries], {
       cwd: root,
       env,
       stdio: 'inherit',
@@ -174,8 +186,26 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
     // A group that ended at once is told itself: all of it failed.
     return told.flatMap((file) => groups[entries.indexOf(file)] ?? [relative(root, resolve(root, file))]);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    for (const made of [folder, memory])
+      if (made !== undefined) rmSync(made, { recursive: true, force: true });
   }
+}
+
+/**
+ * Where those of a room have their temporary folders: in memory, if there is room and programs may be run there. On a
+ * disk they sync thousands of small databases. Whole stacks and what is run by itself stay on the disk.
+ */
+function memoryFolder(): string | undefined {
+  const place = '/dev/shm';
+  if (process.env.TMPDIR !== undefined || !existsSync(place)) return undefined;
+  const { bavail, bsize } = statfsSync(place);
+  if (bavail * bsize < leastMemoryBytes) return undefined;
+  const folder = mkdtempSync(join(place, 'turnpike-test-'));
+  const probe = join(folder, 'probe');
+  writeFileSync(probe, '#!/bin/sh\n', { mode: 0o700 });
+  if (spawnSync(probe).status === 0) return folder;
+  rmSync(folder, { recursive: true });
+  return undefined;
 }
 
 /** Files of a room, some in one process; any other file has a process of its own. */
@@ -202,9 +232,10 @@ function roomOf(file: string): string | undefined {
  * A module that runs test files as suites, so that the hooks of a file stay its own. They are loaded one after the
  * other: a module that is waited for by two files would continue both in the suite of the first.
  */
-function groupModule(files: readonly string[]): string {
+function groupModule(files: readonly string[], temporary: string | undefined): string {
   const named = files.map((file) => [file, pathToFileURL(join(root, file)).href]);
   return `import { describe } from 'node:test';
+${temporary === undefined ? '' : `process.env.TMPDIR = ${JSON.stringify(temporary)};`}
 let loaded = Promise.resolve();
 for (const [name, url] of ${JSON.stringify(named)}) {
   describe(name, () => (loaded = loaded.then(() => import(url))).then(() => undefined));

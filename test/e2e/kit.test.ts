@@ -5,16 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import Arweave from 'arweave';
-import ArLocal from '../../src/kit/arlocal.ts';
-import { connectTurnpike, startTurnpike, type Turnpike } from '../../src/kit/testing.ts';
+import type * as arlocalKit from '../../src/kit/arlocal.ts';
+import type * as kit from '../../src/kit/testing.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { isGone } from '../support/is-gone.ts';
 import { arweaveTestKey } from '../support/keys.ts';
+import { importOfProgram } from '../support/program.ts';
 
+const { connectTurnpike, startTurnpike } = (await importOfProgram('testing')) as typeof kit;
+const { default: ArLocal } = (await importOfProgram('arlocal')) as typeof arlocalKit;
 const text = async (url: string): Promise<string> => (await fetch(url)).text();
 describe('a network in the hands of a test', () => {
-  let turnpike: Turnpike;
+  let turnpike: kit.Turnpike;
   before(async () => {
     turnpike = await startTurnpike({ mining: 'none' });
   });

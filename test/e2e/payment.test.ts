@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { transactionToJson } from '../../src/formats/arweave/transaction-json.ts';
 import { encodeBase58 } from '../../src/formats/base58.ts';
 import { parseSolanaAddress } from '../../src/formats/solana/address.ts';
@@ -77,9 +77,19 @@ describe('paying a whole stack', () => {
     }
   });
 
-  test('in SOL: a transfer on the local ledger is credited at once', async () => {
-    const stack = await startStack({ environment, only: ['payment'] });
-    try {
+  describe('that limits quotes', () => {
+    let stack: RunningStack;
+    before(async () => {
+      const limits = {
+        PAYMENT_RATE_LIMIT_BURST: '2',
+        PAYMENT_RATE_LIMIT_PER_MINUTE: '1',
+        TRUSTED_PROXY_COUNT: '1',
+      };
+      stack = await startStack({ environment: { ...environment, ...limits }, only: ['payment'] });
+    });
+    after(() => stack?.stop());
+
+    test('in SOL: a transfer on the local ledger is credited at once', async () => {
       const rpc = (method: string, ...params: unknown[]) =>
         read(stack.urls.solana ?? '', {
           method: 'POST',
@@ -104,19 +114,9 @@ describe('paying a whole stack', () => {
       assert.equal(await wincOf(stack, payer.address), '18384000000000');
       assert.equal((await report(stack, 'ed25519', id)).status, 200);
       assert.equal(await wincOf(stack, payer.address), '18384000000000');
-    } finally {
-      await stack.stop();
-    }
-  });
+    });
 
-  test('by card: quotes for credits and for names share one limit per client', async () => {
-    const limits = {
-      PAYMENT_RATE_LIMIT_BURST: '2',
-      PAYMENT_RATE_LIMIT_PER_MINUTE: '1',
-      TRUSTED_PROXY_COUNT: '1',
-    };
-    const stack = await startStack({ environment: { ...environment, ...limits }, only: ['payment'] });
-    try {
+    test('by card: quotes for credits and for names share one limit per client', async () => {
       const buyer = solanaWallet('buyer').address;
       const quote = (path: string, client: string) =>
         fetch(`${stack.urls.payment}/v1/${path}`, { headers: { 'x-forwarded-for': client } });
@@ -130,8 +130,6 @@ describe('paying a whole stack', () => {
         assert.ok(Number(refused.headers.get('retry-after')) > 0);
         assert.equal((await quote(path, '192.0.2.1')).status, 200, 'others are not kept out');
       }
-    } finally {
-      await stack.stop();
-    }
+    });
   });
 });

@@ -65,12 +65,12 @@ describe('turnpike start', () => {
 
   test('what cannot be started with is one line that names its variable', () => {
     const free = freePorts();
-    for (const [name, value] of [
-      ['STATIC_RATES', '{"arweave":{"usd":6}}'],
-      ['BLOCK_LISTED_ADDRESSES', 'somebody'],
-      ['CONTENT_CACHE_PATH', join(root, 'package.json')],
+    for (const [surface, name, value] of [
+      ['payment', 'STATIC_RATES', '{"arweave":{"usd":6}}'],
+      ['upload', 'BLOCK_LISTED_ADDRESSES', 'somebody'],
+      ['router', 'CONTENT_CACHE_PATH', join(root, 'package.json')],
     ] as const) {
-      const { status, stderr } = turnpike(['start'], { ...free, LOG_LEVEL: 'error', [name]: value });
+      const { status, stderr } = turnpike(['start', surface], { ...free, LOG_LEVEL: 'error', [name]: value });
       assert.equal(status, 1, name);
       assert.equal(stderr.trim().split('\n').length, 1, stderr);
       assert.match(stderr, new RegExp(name));
@@ -126,7 +126,7 @@ describe('turnpike start', () => {
     const stack = await startStack({ only: ['upload'] });
     try {
       const { port } = new URL(stack.urls.arweave ?? '');
-      const second = turnpike(['start'], { ...freePorts(), LOCAL_ARWEAVE_PORT: port });
+      const second = turnpike(['start', 'upload'], { ...freePorts(), LOCAL_ARWEAVE_PORT: port });
       assert.equal(second.status, 1);
       assert.equal(second.stderr, `port ${port} is taken: set LOCAL_ARWEAVE_PORT to another\n`);
     } finally {

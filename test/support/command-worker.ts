@@ -1,5 +1,6 @@
 /** Runs commands one after the other in a process of their own, for `startCommands`: what loading the program takes is paid once. */
-import { main } from '../../src/cli/main.ts';
+import type * as cli from '../../src/cli/main.ts';
+import { importOfProgram } from './program.ts';
 
 interface Order {
   readonly args: string[];
@@ -7,6 +8,7 @@ interface Order {
   readonly cwd?: string;
 }
 
+const { main } = (await importOfProgram('main')) as typeof cli;
 const before = { ...process.env };
 const folder = process.cwd();
 

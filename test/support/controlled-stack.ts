@@ -34,7 +34,7 @@ export async function startControlledStack(options: ControlledStackOptions = {})
     ...freePorts(),
     DATA_DIR: dataDir,
     LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
-    GATEWAY_POLL_INTERVAL_MS: '20',
+    GATEWAY_POLL_INTERVAL_MS: '50',
     ...options.environment,
   });
   const local = new LocalStack({ config, log, only: surfaceNames });

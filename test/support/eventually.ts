@@ -11,11 +11,13 @@ export async function eventually<T>(
   ask: () => Answer<T> | Promise<Answer<T>>,
   timeoutMs = longestMs,
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+  const began = performance.now();
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== null && answer !== false) return answer;
-    if (performance.now() > deadline) throw new Error(`waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    const waitedMs = performance.now() - began;
+    if (waitedMs > timeoutMs) throw new Error(`waited in vain: ${what}`);
+    // What takes longer is asked for less often: to ask takes from what is waited for.
+    await new Promise((resolve) => setTimeout(resolve, Math.min(10 + waitedMs / 10, 50)));
   }
 }

@@ -63,7 +63,7 @@ export async function startLocalStack(options: LocalStackOptions = {}): Promise<
       LOCAL_ARWEAVE_PORT: '0',
       GATEWAY_PORT: '0',
       LOCAL_ARWEAVE_BLOCK_INTERVAL_MS: '0',
-      GATEWAY_POLL_INTERVAL_MS: '20',
+      GATEWAY_POLL_INTERVAL_MS: '50',
       MEMPOOL_POLLING_INTERVAL_MS: '100',
       WORKER_THREADS: '2',
       ...(database !== undefined && { DATABASE_URL: database.url }),

@@ -70,9 +70,16 @@ export function appliedRow(migration: Migration): [string, string, string, numbe
   return [migration.id, checksum(migration), new Date().toISOString(), migration.expands === true ? 1 : 0];
 }
 
+/** Compared for every migration of a database whenever it is opened. */
+const checksums = new WeakMap<Migration, string>();
+
 /** Layout does not count: a migration that was only re-indented is the same. */
 function checksum(migration: Migration): string {
-  return createHash('sha256').update(migration.up.replace(/\s+/g, ' ').trim()).digest('hex');
+  const known = checksums.get(migration);
+  if (known !== undefined) return known;
+  const made = createHash('sha256').update(migration.up.replace(/\s+/g, ' ').trim()).digest('hex');
+  checksums.set(migration, made);
+  return made;
 }
 
 export interface AppliedMigration {

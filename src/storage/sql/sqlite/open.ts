@@ -55,7 +55,10 @@ function keepPrivate(path: string): void {
   for (const file of [path, `${path}-wal`, `${path}-shm`]) tightenFile(file);
 }
 
-/** Each migration in a transaction of its own that first looks what another process may have done. */
+/**
+ * Each migration in a transaction of its own that first looks what another process may have done; those of a new file
+ * in one, because there is no data to change and a commit for each takes longer than they do.
+ */
 function migrate(path: string, connection: SqliteConnection, migrations: readonly Migration[]): void {
   for (;;) {
     connection.execute('BEGIN IMMEDIATE');
@@ -74,8 +77,9 @@ function migrate(path: string, connection: SqliteConnection, migrations: readonl
         'SELECT id, checksum, expands FROM schema_migrations',
         [],
       );
-      const migration = outstanding(path, migrations, applied)[0];
-      if (migration !== undefined) {
+      const toRun = outstanding(path, migrations, applied);
+      const isNew = applied.length === 0;
+      for (const migration of isNew ? toRun : toRun.slice(0, 1)) {
         // Refused as PostgreSQL would refuse it.
         concurrentIndexes(migration);
         connection.execute(statementsFor('sqlite', migration));
@@ -83,7 +87,7 @@ function migrate(path: string, connection: SqliteConnection, migrations: readonl
         connection.run(`INSERT INTO schema_migrations (${migrationColumns}) VALUES (?, ?, ?, ?)`, row);
       }
       connection.execute('COMMIT');
-      if (migration === undefined) return;
+      if (isNew || toRun.length <= 1) return;
     } catch (error) {
       if (connection.inTransaction) connection.execute('ROLLBACK');
       throw error;
