@@ -1587,7 +1587,7 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/formats/ascii-case.ts',
-        find: 'text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());',
+        find: '/[A-Z]/.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text;',
         put: 'text.toLowerCase();',
       },
     ],
