@@ -95,7 +95,7 @@ for (const run of runs) {
   if (run.includes('clients')) installClients();
   if (startsPrograms(files)) environment.TEST_PROGRAM = packProgram();
   const failures = runFiles(files, suites[run[0] ?? '']?.flags ?? [], environment);
-  for (const file of failures) {
+  for (const file of new Set(failures.flat())) {
     if (isContinuousIntegration && failures.length <= mostRunAgain && passesAlone(file, environment))
       flaky.push(file);
     else failed = true;
@@ -152,8 +152,11 @@ function filesOf(name: string): string[] {
     .reverse();
 }
 
-/** Runs files together; answers those that failed. A run that ended otherwise failed as a whole. */
-function runFiles(files: readonly string[], flags: readonly string[], env: NodeJS.ProcessEnv): string[] {
+/**
+ * Runs files together; answers those that failed, and as one those of a process of which nobody can say which it was. A
+ * run that ended otherwise failed as a whole.
+ */
+function runFiles(files: readonly string[], flags: readonly string[], env: NodeJS.ProcessEnv): string[][] {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
   const list = join(folder, 'failed');
   const reporters = [
@@ -182,9 +185,8 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
     });
     if (run.status === 0) return [];
     const told = existsSync(list) ? readFileSync(list, 'utf8').split('\n').filter(Boolean) : [];
-    if (run.status === null || told.length === 0) return [...files];
-    // A group that ended at once is told itself: all of it failed.
-    return told.flatMap((file) => groups[entries.indexOf(file)] ?? [relative(root, resolve(root, file))]);
+    if (run.status === null || told.length === 0) return files.map((file) => [file]);
+    return told.map((file) => groups[entries.indexOf(file)] ?? [relative(root, resolve(root, file))]);
   } finally {
     for (const made of [folder, memory])
       if (made !== undefined) rmSync(made, { recursive: true, force: true });
