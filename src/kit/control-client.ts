@@ -39,8 +39,7 @@ export class ControlClient {
     };
     const method = ask.method ?? (text === undefined ? 'GET' : 'POST');
     const answer = await this.#send(url, method, headers, text);
-    const body = await textOf(answer);
-    this.#insist(method, url, answer, body);
+    const body = await this.#insist(method, url, answer);
     if (body === '') return undefined;
     try {
       return JSON.parse(body);
@@ -52,7 +51,7 @@ export class ControlClient {
   /** The answer as a file, which is there only when it is whole. */
   async download(url: string, path: string): Promise<void> {
     const answer = await this.#send(url, 'GET', {}, undefined);
-    if ((answer.statusCode ?? 0) >= 300) this.#insist('GET', url, answer, await textOf(answer));
+    if ((answer.statusCode ?? 0) >= 300) await this.#insist('GET', url, answer);
     const half = `${path}.${process.pid}.part`;
     try {
       await pipeline(answer, createWriteStream(half, { mode: 0o600 }));
@@ -67,8 +66,7 @@ export class ControlClient {
     const { size } = await stat(path);
     const headers = { 'content-type': 'application/octet-stream', 'content-length': String(size) };
     const answer = await this.#send(url, 'PUT', headers, createReadStream(path));
-    const body = await textOf(answer);
-    this.#insist('PUT', url, answer, body);
+    const body = await this.#insist('PUT', url, answer);
     return body === '' ? undefined : JSON.parse(body);
   }
 
@@ -79,8 +77,7 @@ export class ControlClient {
     body: string | Readable | undefined,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const failed = (error: Error): void =>
-        reject(new Error(`${method} ${url} failed: ${error.message}${this.#context()}`, { cause: error }));
+      const failed = (error: unknown): void => reject(this.#failure(method, url, error));
       // No kept connection: one that the program closes when it stops could not be told from a failure.
       const sent = request(url, { method, headers, agent: false, timeout: timeoutMs }, resolve);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${timeoutMs} ms`)));
@@ -93,10 +90,19 @@ export class ControlClient {
     });
   }
 
-  #insist(method: string, url: string, answer: IncomingMessage, body: string): void {
+  /** The body of a good answer. */
+  async #insist(method: string, url: string, answer: IncomingMessage): Promise<string> {
+    const body = await textOf(answer).catch((error: unknown) => {
+      throw this.#failure(method, url, error);
+    });
     const status = answer.statusCode ?? 0;
-    if (status >= 200 && status < 300) return;
+    if (status >= 200 && status < 300) return body;
     throw new Error(`${method} ${url} answered ${status}: ${body.slice(0, 1_000)}`);
+  }
+
+  #failure(method: string, url: string, cause: unknown): Error {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    return new Error(`${method} ${url} failed: ${message}${this.#context()}`, { cause });
   }
 }
 
