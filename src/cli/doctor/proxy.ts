@@ -55,7 +55,7 @@ async function streamsEvents({ view, timeoutMs }: Patient, url: string): Promise
   const remedy = 'switch response buffering off in the proxy (nginx: proxy_buffering off)';
   const held = [wrong(`events of ${new URL(url).host} are held back by something in front`, remedy)];
   try {
-    const answer = await view.http.open(`${url}/gw/events`, { signal: over, idleTimeoutMs: timeoutMs });
+    const answer = await view.http.open(`${url}/gw/events`, until(over, timeoutMs));
     if (answer.status !== 200) return [];
     for await (const piece of answer.body) {
       answer.discard();
@@ -67,6 +67,13 @@ async function streamsEvents({ view, timeoutMs }: Patient, url: string): Promise
     throw error;
   }
 }
+
+/** The signal alone ends the question: a time-out of the client's own at the same moment would be told as no answer at all. */
+const until = (signal: AbortSignal, timeoutMs: number) => ({
+  signal,
+  timeoutMs: 2 * timeoutMs,
+  idleTimeoutMs: 2 * timeoutMs,
+});
 
 /** Far more than proxies take by default (nginx 1 MiB), and no more than the service takes. */
 const probeBytes = 64 * 1024 * 1024;
@@ -88,9 +95,7 @@ async function takesLargeBodies({ config, view, timeoutMs }: Patient, url: strin
       method: 'POST',
       headers: { 'content-type': 'application/octet-stream', 'content-length': String(length) },
       body: Readable.from(beginning(over, timeoutMs)),
-      signal: over,
-      timeoutMs: timeoutMs,
-      idleTimeoutMs: timeoutMs,
+      ...until(over, timeoutMs),
     });
     answer.discard();
     if (answer.status === 413) {
