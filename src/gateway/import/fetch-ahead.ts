@@ -3,11 +3,15 @@ import type { BlockTransactions } from './write-block.ts';
 
 type Fetched = { readonly value: BlockTransactions | undefined } | { readonly error: unknown };
 
+interface Fetching {
+  readonly ended: Promise<Fetched>;
+  /** What it ended with, where it has. */
+  fetched: Fetched | undefined;
+}
+
 export class FetchAhead {
   readonly #fetch: (height: number, signal: AbortSignal) => Promise<BlockTransactions | undefined>;
-  readonly #fetching = new Map<number, Promise<Fetched>>();
-  /** Of those above, what is here already. */
-  readonly #here = new Map<number, Fetched>();
+  readonly #fetching = new Map<number, Fetching>();
   readonly #enough = new AbortController();
   readonly #signal: AbortSignal;
 
@@ -22,20 +26,21 @@ export class FetchAhead {
   /** Begins to fetch a block, unless that has begun. A failure waits for its turn. */
   fetch(height: number): void {
     if (this.#fetching.has(height)) return;
-    const fetching = this.#fetch(height, this.#signal).then(
+    const fetched = this.#fetch(height, this.#signal).then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     );
+    const fetching: Fetching = {
+      ended: fetched.then((outcome) => (fetching.fetched = outcome)),
+      fetched: undefined,
+    };
     this.#fetching.set(height, fetching);
-    void fetching.then((fetched) => {
-      if (this.#fetching.get(height) === fetching) this.#here.set(height, fetched);
-    });
   }
 
   /** The block, once it is here; undefined when the chain is not that long. */
   async take(height: number): Promise<BlockTransactions | undefined> {
-    const fetched = await this.#fetching.get(height);
-    this.#forget(height);
+    const fetched = await this.#fetching.get(height)?.ended;
+    this.#fetching.delete(height);
     if (fetched !== undefined && 'error' in fetched) throw fetched.error;
     return fetched?.value;
   }
@@ -48,10 +53,10 @@ export class FetchAhead {
     const taken = [...blocks];
     for (;;) {
       const height = (taken.at(-1)?.block.height ?? 0) + 1;
-      const fetched = this.#here.get(height);
+      const fetched = this.#fetching.get(height)?.fetched;
       if (fetched === undefined || 'error' in fetched || fetched.value === undefined) return taken;
       if (!fits(taken, fetched.value)) return taken;
-      this.#forget(height);
+      this.#fetching.delete(height);
       taken.push(fetched.value);
     }
   }
@@ -59,11 +64,5 @@ export class FetchAhead {
   stop(): void {
     this.#enough.abort(new Error('the rest is not wanted any more'));
     this.#fetching.clear();
-    this.#here.clear();
-  }
-
-  #forget(height: number): void {
-    this.#fetching.delete(height);
-    this.#here.delete(height);
   }
 }
