@@ -80,6 +80,23 @@ forEachEngine((_engine, open) => {
     });
   });
 
+  it('takes over from one that died while the clock was ahead, also for those who wait briefly each time', async () => {
+    const leaseMs = 300;
+    const { sql, one } = await twoProcesses({ leaseMs });
+    const until = Date.now() + 12 * 3_600_000;
+    await sql.run("INSERT INTO arns_locks (name, holder, until) VALUES ('name a', 'dead', ?)", until);
+    const started = performance.now();
+    await eventually('it was taken', () =>
+      one
+        .hold('name a', async () => true, leaseMs / 10)
+        .catch((error: unknown) => {
+          if (error instanceof LockTimeout) return false;
+          throw error;
+        }),
+    );
+    assert.ok(performance.now() - started > leaseMs, 'its time was waited for');
+  });
+
   it('keeps one that slept through its time from storing anything, also after its successor is done', async () => {
     const { sql, one, two } = await twoProcesses();
     const store = () =>

@@ -9,6 +9,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../kernel/at-most.ts';
 import { backoffMs } from '../kernel/background/backoff.ts';
 import { clocks, LeaseWatch } from '../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
@@ -34,6 +36,7 @@ interface LockOptions {
 
 const defaults = { leaseMs: 15_000, waitMs: 30_000, maxWaiting: 200 } as const;
 const backoff = { firstMs: 10, longestMs: 250 };
+const maxWatched = 10_000;
 
 interface Queue {
   tail: Promise<void>;
@@ -46,6 +49,9 @@ export class Locks {
   readonly #queues = new Map<string, Queue>();
   /** By key: at most one hold of a key in this process. */
   readonly #held = new Map<string, { readonly holder: string; readonly renewal: NodeJS.Timeout }>();
+
+  /** By key, of those that others held: who comes again and waits briefly each time sees it abandoned too. */
+  readonly #watches = new LRUCache<string, LeaseWatch>(atMost(maxWatched));
 
   constructor(sql: Sql, options: LockOptions = {}) {
     this.#sql = sql;
@@ -115,7 +121,6 @@ export class Locks {
     const holder = randomUUID();
     const { leaseMs } = this.#options;
     const now = clocks[this.#sql.engine];
-    const watch = new LeaseWatch(leaseMs);
     for (let tries = 1; ; tries += 1) {
       let taken = await this.#sql.run(
         `INSERT INTO arns_locks (name, holder, until) VALUES (?, ?, ${now} + ?)
@@ -125,12 +130,13 @@ export class Locks {
         holder,
         leaseMs,
       );
-      if (taken === 0) taken = await this.#takeAbandoned(key, holder, watch);
+      if (taken === 0) taken = await this.#takeAbandoned(key, holder);
       if (taken > 0) break;
       const pause = backoffMs(backoff, tries);
       if (performance.now() + pause > deadline) throw busy(key);
       await sleep(pause * (0.5 + Math.random() / 2));
     }
+    this.#watches.delete(key);
     // A renewal that fails is not repeated: the fence notices.
     const renewal = setInterval(() => this.#renew(key, holder).catch(() => {}), leaseMs / 3);
     renewal.unref();
@@ -139,12 +145,15 @@ export class Locks {
   }
 
   /** Only the very row that was watched, so that of several who wait one takes it. */
-  async #takeAbandoned(key: string, holder: string, watch: LeaseWatch): Promise<number> {
+  async #takeAbandoned(key: string, holder: string): Promise<number> {
     const row = await this.#sql.get<{ holder: string; until: number }>(
       'SELECT holder, until FROM arns_locks WHERE name = ?',
       key,
     );
-    if (row === undefined || !watch.isAbandoned(row)) return 0;
+    if (row === undefined) return 0;
+    const watch = this.#watches.get(key) ?? new LeaseWatch(this.#options.leaseMs);
+    this.#watches.set(key, watch);
+    if (!watch.isAbandoned(row)) return 0;
     return await this.#sql.run(
       `UPDATE arns_locks SET holder = ?, until = ${clocks[this.#sql.engine]} + ? WHERE name = ? AND holder = ? AND until = ?`,
       holder,

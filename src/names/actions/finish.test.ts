@@ -23,7 +23,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { custodialPayer, writeReceipt } from '../receipts.ts';
 import type { ActionRequest, RecordRequest, TokenRequest } from '../requests/action.ts';
 import { complete, giveUp, isEffectOnChain, requireSettled, settleSent } from './finish.ts';
-import { beforeOf } from './store.ts';
+import { advance, beforeOf } from './store.ts';
 
 /** Whether a purchase is taken to have happened where the chain had `before`, and has `after` now. */
 function isDone(
@@ -193,6 +193,19 @@ forEachEngine((_engine, open) => {
         ['1000', '700', '980'],
       );
       assert.deepEqual((await context.credits.selfCheck()).problems, []);
+    });
+
+    it('that was sent or handed out meanwhile is not given up for what was true before', async () => {
+      const { context, add, read, balance } = await start();
+      const judged = await add(extend);
+      assert.ok(await advance(context.sql, judged, 'sending', { at: 1, service: signed('s') }));
+      assert.equal((await giveUp(context, judged, 'failed', 'interrupted')).status, 'sending');
+      const dead = await add(buy, { status: 'awaiting', owned: signed('dead'), ownerFirst: true });
+      assert.ok(await advance(context.sql, dead, 'awaiting', { at: 1, owned: signed('anew') }));
+      assert.equal((await giveUp(context, dead, 'expired', 'not signed in time')).status, 'awaiting');
+      assert.equal(await balance(), funds - 2n * price);
+      assert.equal((await giveUp(context, await read(dead.nonce), 'expired', 'no')).status, 'expired');
+      assert.equal(await balance(), funds - price);
     });
 
     it('that the service has sent ends by what the chain says of it', async () => {

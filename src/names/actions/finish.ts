@@ -10,13 +10,13 @@ import { type NameDeed, tellDone, tellNotDone } from '../notices/tell.ts';
 import { endCustody, writeReceipt } from '../receipts.ts';
 import { capitalIntent } from '../requests/read-purchase.ts';
 import type { ActionContext } from './context.ts';
-import { type Action, advance, findAction, keptWincOf, openStatuses } from './store.ts';
+import { type Action, advance, advanceToCompleted, findAction, keptWincOf } from './store.ts';
 
 /** The effect is on the chain: what was reserved is spent. */
 export async function complete(context: ActionContext, action: Action, messageId: string): Promise<Action> {
   const at = context.now();
   const done = await context.sql.transaction(async (tx) => {
-    if (!(await advance(tx, action.nonce, openStatuses, 'completed', { at, messageId }))) return false;
+    if (!(await advanceToCompleted(tx, action.nonce, { at, messageId }))) return false;
     await context.credits.within(tx).settle('arns_action', action.nonce);
     const { request } = action;
     if ('name' in request) {
@@ -47,8 +47,8 @@ export async function complete(context: ActionContext, action: Action, messageId
 }
 
 /**
- * It did not happen and will not: what was paid goes back to whom it came from, but for what the service has spent on
- * the chain for it.
+ * It did not happen and will not, as the action was judged: what was paid goes back to whom it came from, but for what the
+ * service has spent on the chain for it.
  */
 export async function giveUp(
   context: ActionContext,
@@ -61,7 +61,7 @@ export async function giveUp(
   const failedReason = reason.slice(0, 500);
   const done = await context.sql.transaction(async (tx) => {
     const kept = keptWinc > 0n ? { keptWinc } : {};
-    if (!(await advance(tx, action.nonce, openStatuses, status, { at, failedReason, ...kept }))) return false;
+    if (!(await advance(tx, action, status, { at, failedReason, ...kept }))) return false;
     const credits = context.credits.within(tx);
     const all = await keptWincOf(tx, action.nonce);
     if (all > 0n) await credits.settle('arns_action', action.nonce, winc(all));

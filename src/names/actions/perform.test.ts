@@ -496,12 +496,12 @@ forEachEngine((_engine, open) => {
       // It was signed for, and died before any node took it.
       script.refusal = 'BlockhashNotFound';
       script.outcome = 'dead';
-      await assert.rejects(registerName(context, action), saying(away));
+      await assert.rejects(registerName(context, await read(action.nonce)), saying(away));
       assert.equal((await read(action.nonce)).status, 'spawned');
       script.before = (method) => {
         if (method === 'lookUpStatus') script.isAway = true;
       };
-      await assert.rejects(registerName(context, action), Error);
+      await assert.rejects(registerName(context, await read(action.nonce)), Error);
       assert.equal((await read(action.nonce)).status, 'spawned');
       assert.equal(await balance(), funds - price);
     });

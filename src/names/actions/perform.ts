@@ -58,7 +58,7 @@ export async function performAlone(context: ActionContext, action: Action, plan:
   const isNext = await store(context, action, 'sending', { service: transaction });
   // It was ended in the meantime, and its credits were returned: nothing may be sent any more.
   if (!isNext) throw stillBusy();
-  return settleAlone(context, action, transaction, 'first');
+  return settleAlone(context, { ...action, status: 'sending', service: transaction }, transaction, 'first');
 }
 
 /**
@@ -69,14 +69,14 @@ async function store(
   context: ActionContext,
   action: Action,
   to: 'sending' | 'awaiting',
-  changes: Omit<Parameters<typeof advance>[4], 'at'>,
+  changes: Omit<Parameters<typeof advance>[3], 'at'>,
 ): Promise<boolean> {
   const at = context.now();
   try {
     return await context.sql.transaction(async (tx) => {
       await context.locks.fence(tx, subjectOf(action.request));
       if (to === 'sending') await requireCustody(tx, action);
-      return advance(tx, action.nonce, ['reserved'], to, { at, ...changes });
+      return advance(tx, action, to, { at, ...changes });
     });
   } catch (error) {
     if (!(error instanceof LockLost || error instanceof NamesError)) throw error;
@@ -227,10 +227,8 @@ async function spawnForOwner(
   const together = spawnPlan(build, spawn, { owner, service });
   if (planner.fits(together)) return { plan: together, antId };
   const ready = await openRoom(context, request.owner);
-  if (ready.made) {
-    const kept = { at: context.now(), keptWinc: firstWinc };
-    await advance(sql, action.nonce, ['reserved'], 'reserved', kept);
-  }
+  if (ready.made && action.status === 'reserved')
+    await advance(sql, action, 'reserved', { at: context.now(), keptWinc: firstWinc });
   return { plan: spawnPlan(build, spawn, { owner: ready.room, service }), antId };
 }
 
@@ -268,6 +266,7 @@ export async function authorityWork(
 export async function registerName(context: ActionContext, action: Action): Promise<Action> {
   const { request, antId } = action;
   if (request.action !== 'buy-name' || antId === null) throw new Error('not a purchase of a name');
+  if (action.status !== 'spawned') return action;
   const build = await context.builders();
   const { record } = await context.registry.name(request.name);
   if (record !== undefined) {
@@ -277,8 +276,9 @@ export async function registerName(context: ActionContext, action: Action): Prom
   }
   const transaction = await signNow(context, registryPlan(build, request, antId));
   const at = context.now();
-  if (!(await advance(context.sql, action.nonce, ['spawned'], 'spawned', { at, service: transaction })))
+  if (!(await advance(context.sql, action, 'spawned', { at, service: transaction })))
     return readAgain(context, action);
+  const sent = { ...action, service: transaction };
   const delivery = await deliver(context.chain, transaction, context.settings);
   if (delivery.outcome === 'unknown') throw chainUnreadable();
   if (delivery.outcome === 'confirmed' || (await isDone(context, action))) {
@@ -287,9 +287,9 @@ export async function registerName(context: ActionContext, action: Action): Prom
   }
   if (delivery.outcome === 'expired') throw chainUnavailable();
   const after = await context.registry.name(request.name);
-  if (after.record !== undefined) return lostName(context, action, request.name);
+  if (after.record !== undefined) return lostName(context, sent, request.name);
   const failure = describeFailure(delivery, transaction.wire, build.programs);
-  return giveUp(context, action, 'failed', failure);
+  return giveUp(context, sent, 'failed', failure);
 }
 
 /** The name went to somebody else; the token is made, and its owner has and pays it. */

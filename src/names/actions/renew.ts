@@ -19,7 +19,7 @@ export function renew(context: ActionContext, action: Action): Promise<Action> {
       const made = await planAgain(context, action);
       await context.sql.transaction(async (tx) => {
         await context.locks.fence(tx, subject);
-        await advance(tx, nonce, ['awaiting', 'signed'], 'awaiting', { at: context.now(), ...made });
+        await advance(tx, action, 'awaiting', { at: context.now(), ...made });
       });
     } catch (error) {
       if (!(error instanceof NamesError) || error.status >= 500) throw error;

@@ -66,9 +66,10 @@ export function signAction(context: ActionContext, nonce: string, brought: Broug
     if (action.ownerFirst && (await isDead(context, signed))) {
       return renewed(context, action);
     }
+    const sent: Action = { ...action, status: 'signed', owned: signed };
     const send = async () => {
-      await advance(context.sql, nonce, ['awaiting'], 'signed', { at: context.now(), owned: signed });
-      return completeOwned(context, { ...action, status: 'signed' }, signed, 'first');
+      await advance(context.sql, action, 'signed', { at: context.now(), owned: signed });
+      return completeOwned(context, sent, signed, 'first');
     };
     const { request } = action;
     const settled =
@@ -78,7 +79,7 @@ export function signAction(context: ActionContext, nonce: string, brought: Broug
             return send();
           })
         : await send();
-    return settled === 'void' ? renewed(context, action) : settled;
+    return settled === 'void' ? renewed(context, sent) : settled;
   });
 }
 
@@ -98,7 +99,7 @@ async function handOut(
   const live = (await isDead(context, owned)) ? await renew(context, action) : action;
   if (!serviceFirst) return { action: live, alreadyCompleted: false };
   const given = { at: context.now(), ownerFirst: false };
-  await advance(context.sql, action.nonce, ['awaiting'], 'awaiting', given);
+  await advance(context.sql, live, 'awaiting', given);
   return { action: await readAgain(context, action), alreadyCompleted: false };
 }
 
@@ -217,6 +218,6 @@ export async function continueAfterOwner(
   owned: SignedTransaction,
 ): Promise<Action> {
   if (action.request.action !== 'buy-name') return complete(context, action, owned.signature);
-  await advance(context.sql, action.nonce, ['awaiting', 'signed'], 'spawned', { at: context.now() });
+  await advance(context.sql, action, 'spawned', { at: context.now() });
   return registerName(context, await readAgain(context, action));
 }

@@ -7,6 +7,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { countOpenActions, listOpenActions } from './open-list.ts';
 import {
   advance,
+  advanceToCompleted,
   awaitingCountIn,
   findAction,
   findByPayerNonce,
@@ -37,6 +38,12 @@ async function add(
   };
   await insertAction(sql, { action: 'extend-lease', name: `name-${n}`, years: 1 }, columns, at);
   await sql.run('UPDATE arns_action SET status = ? WHERE nonce = ?', status, nonceOf(n));
+}
+
+async function action(sql: Sql, n: number) {
+  const found = await findAction(sql, nonceOf(n));
+  assert.ok(found);
+  return found;
 }
 
 const statuses = ['reserved', 'sending', 'awaiting', 'signed', 'spawned', 'completed', 'expired', 'failed'];
@@ -85,18 +92,20 @@ forEachEngine((_engine, open) => {
       await add(sql, 1);
       await add(sql, 2);
       const service = { wire: Buffer.from('wire'), signature: 'signed', lastValidBlockHeight: 9 };
-      assert.equal(await advance(sql, nonceOf(1), ['awaiting', 'signed'], 'sending', { at: 5 }), false);
-      assert.equal(
-        await advance(sql, nonceOf(1), ['signed', 'reserved'], 'sending', { at: 5, service }),
-        true,
-      );
-      assert.equal(await advance(sql, nonceOf(1), ['reserved'], 'sending', { at: 6 }), false);
-      const sent = await findAction(sql, nonceOf(1));
+      const reserved = await action(sql, 1);
+      assert.equal(await advance(sql, { ...reserved, status: 'signed' }, 'sending', { at: 5 }), false);
+      assert.equal(await advance(sql, reserved, 'sending', { at: 5, service }), true);
+      assert.equal(await advance(sql, reserved, 'sending', { at: 6 }), false);
+      const sent = await action(sql, 1);
       assert.deepEqual([sent?.status, sent?.service, sent?.owned], ['sending', service, undefined]);
       assert.deepEqual([sent?.failedAt, sent?.keptWinc], [null, 1n]);
       const owned = { ...service, signature: 'by the owner' };
       const more = { at: 7, owned, failedReason: 'why', keptWinc: 4n, ownerFirst: true, messageId: 'm' };
-      assert.equal(await advance(sql, nonceOf(1), ['sending'], 'failed', more), true);
+      const other = { ...service, signature: 'of another' };
+      assert.equal(await advance(sql, { ...sent, service: other }, 'failed', more), false);
+      assert.equal(await advance(sql, { ...sent, service: undefined }, 'failed', more), false);
+      assert.equal(await advance(sql, { ...sent, owned: other }, 'failed', more), false);
+      assert.equal(await advance(sql, sent, 'failed', more), true);
       const failed = await findAction(sql, nonceOf(1));
       assert.deepEqual(
         [failed?.status, failed?.failedAt, failed?.failedReason, failed?.keptWinc, failed?.messageId],
@@ -104,8 +113,21 @@ forEachEngine((_engine, open) => {
       );
       assert.deepEqual([failed?.owned, failed?.service, failed?.ownerFirst], [owned, service, true]);
       assert.equal((await findAction(sql, nonceOf(2)))?.status, 'reserved');
-      assert.equal(await advance(sql, nonceOf(2), ['reserved'], 'expired', { at: 8 }), true);
-      assert.equal((await findAction(sql, nonceOf(2)))?.failedAt, 8);
+      assert.equal(await advance(sql, await action(sql, 2), 'expired', { at: 8 }), true);
+      const expired = await action(sql, 2);
+      assert.equal(expired.failedAt, 8);
+      assert.equal(await advance(sql, expired, 'sending', { at: 9 }), false, 'what has ended stays so');
+      assert.equal(await advanceToCompleted(sql, nonceOf(2), { at: 9, messageId: 'm' }), false);
+    });
+
+    it('is done wherever it stood, once', async () => {
+      const sql = await open(namesLedgerMigrations);
+      for (const [index, status] of statuses.entries()) await add(sql, index + 1, { status });
+      const done: string[] = [];
+      for (const [index, status] of statuses.entries()) {
+        if (await advanceToCompleted(sql, nonceOf(index + 1), { at: 9, messageId: 'm' })) done.push(status);
+      }
+      assert.deepEqual(done, ['reserved', 'sending', 'awaiting', 'signed', 'spawned']);
     });
 
     it('is open until it has ended, listed in pages', async () => {

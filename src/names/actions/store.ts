@@ -23,7 +23,7 @@ import { type ActionRequest, actionRequest, nameType, solanaAddress } from '../r
  * signed     the owner's transaction is on its way
  * spawned    a bought name's token exists, the name is being registered
  */
-export const openStatuses = ['reserved', 'sending', 'awaiting', 'signed', 'spawned'] as const;
+const openStatuses = ['reserved', 'sending', 'awaiting', 'signed', 'spawned'] as const;
 const finalStatuses = ['completed', 'expired', 'failed'] as const;
 type OpenStatus = (typeof openStatuses)[number];
 type ActionStatus = OpenStatus | (typeof finalStatuses)[number];
@@ -176,25 +176,63 @@ export async function insertAction(
   await tx.run(`INSERT INTO arns_action ${insertion(row)}`, ...Object.values(row));
 }
 
-/** Moves an action on if it still stands where it stood; answers whether it did. */
+/** An action as it was when somebody decided what becomes of it. */
+export type Judged = Pick<Action, 'nonce' | 'status' | 'owned' | 'service'>;
+
+/**
+ * Moves an action on if it still stands as it was judged, with the same transactions; answers whether it did. What was sent
+ * or handed out meanwhile is not ended by what was true before.
+ */
 export async function advance(
   sql: SqlExecutor,
-  nonce: string,
-  from: readonly OpenStatus[],
+  { nonce, status, owned, service }: Judged,
   to: ActionStatus,
-  changes: {
-    readonly at: number;
-    readonly antId?: string;
-    readonly owned?: SignedTransaction;
-    readonly service?: SignedTransaction;
-    readonly messageId?: string;
-    readonly failedReason?: string;
-    readonly keptWinc?: bigint;
-    readonly ownerFirst?: boolean;
-  },
+  changes: Changes,
 ): Promise<boolean> {
+  if (!isOpen(status)) return false;
+  const columns = columnsOf(to, changes);
+  const changed = await sql.run(
+    `UPDATE arns_action SET ${assignments(columns)}
+      WHERE nonce = ? AND status = ? AND COALESCE(signature, '') = ? AND COALESCE(service_signature, '') = ?`,
+    ...Object.values(columns),
+    ...[nonce, status, owned?.signature ?? '', service?.signature ?? ''],
+  );
+  return changed === 1;
+}
+
+/** Its effect is on the chain, wherever it stood; answers whether it was open. */
+export async function advanceToCompleted(
+  sql: SqlExecutor,
+  nonce: string,
+  changes: Changes,
+): Promise<boolean> {
+  const columns = columnsOf('completed', changes);
+  const changed = await sql.run(
+    `UPDATE arns_action SET ${assignments(columns)}
+      WHERE nonce = ? AND status IN (${openStatuses.map(() => '?').join(', ')})`,
+    ...Object.values(columns),
+    nonce,
+    ...openStatuses,
+  );
+  return changed === 1;
+}
+
+const isOpen = (status: ActionStatus): status is OpenStatus => openStatuses.some((open) => open === status);
+
+interface Changes {
+  readonly at: number;
+  readonly antId?: string;
+  readonly owned?: SignedTransaction;
+  readonly service?: SignedTransaction;
+  readonly messageId?: string;
+  readonly failedReason?: string;
+  readonly keptWinc?: bigint;
+  readonly ownerFirst?: boolean;
+}
+
+function columnsOf(to: ActionStatus, changes: Changes): Columns {
   const { at, owned, service } = changes;
-  const columns = given({
+  return given({
     status: to,
     updated_at: at,
     ant_id: changes.antId,
@@ -208,14 +246,6 @@ export async function advance(
     kept_winc: changes.keptWinc?.toString(),
     owner_first: changes.ownerFirst === undefined ? undefined : Number(changes.ownerFirst),
   });
-  const changed = await sql.run(
-    `UPDATE arns_action SET ${assignments(columns)}
-      WHERE nonce = ? AND status IN (${from.map(() => '?').join(', ')})`,
-    ...Object.values(columns),
-    nonce,
-    ...from,
-  );
-  return changed === 1;
 }
 
 /** Of actions and card purchases alike. */

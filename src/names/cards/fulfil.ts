@@ -85,15 +85,15 @@ async function deliverStage(context: ActionContext, { service }: PaidPurchase): 
 /** Moves on as long as the payment is there; with the key's lock, behind its fence. */
 async function moveIfPaid(
   context: FulfilContext,
-  { nonce, stage }: PaidPurchase,
+  purchase: PaidPurchase,
   to: Stage,
-  changes: Parameters<typeof move>[4],
+  changes: Parameters<typeof move>[3],
   lock?: string,
 ): Promise<'moved' | 'gone' | 'late'> {
   return context.sql.transaction(async (tx) => {
     if (lock !== undefined) await context.locks.fence(tx, lock);
-    if ((await holdPaymentIn(tx, nonce)).isGone) return 'gone';
-    return (await move(tx, nonce, stage, to, changes)) ? 'moved' : 'late';
+    if ((await holdPaymentIn(tx, purchase.nonce)).isGone) return 'gone';
+    return (await move(tx, purchase, to, changes)) ? 'moved' : 'late';
   });
 }
 
@@ -109,7 +109,7 @@ async function begin(context: FulfilContext, purchase: PaidPurchase): Promise<bo
     if ((await context.registry.ant(processId)) === undefined) {
       return giveUp(context, purchase, `ANT ${processId} does not exist`);
     }
-    return move(context.sql, nonce, 'paid', 'spawned', { at, antId: processId });
+    return move(context.sql, purchase, 'spawned', { at, antId: processId });
   }
   const build = await context.builders();
   const asset = freshKey();
@@ -131,9 +131,8 @@ async function begin(context: FulfilContext, purchase: PaidPurchase): Promise<bo
 async function checkSpawn(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const delivery = await deliverStage(context, purchase);
   const at = context.now();
-  if (delivery.outcome === 'confirmed')
-    return move(context.sql, purchase.nonce, 'spawning', 'spawned', { at });
-  if (delivery.outcome === 'expired') return move(context.sql, purchase.nonce, 'spawning', 'paid', { at });
+  if (delivery.outcome === 'confirmed') return move(context.sql, purchase, 'spawned', { at });
+  if (delivery.outcome === 'expired') return move(context.sql, purchase, 'paid', { at });
   if (delivery.outcome !== 'unknown') return giveUpRefused(context, purchase, delivery);
   return false;
 }
@@ -160,8 +159,7 @@ async function pay(context: FulfilContext, purchase: PaidPurchase, lock?: string
   const { record } = await context.registry.name(asked.name);
   let before: BeforeState | undefined;
   if (asked.action === 'buy-name') {
-    if (record !== undefined && record.ant === antId)
-      return move(context.sql, purchase.nonce, purchase.stage, 'bought', { at });
+    if (record !== undefined && record.ant === antId) return move(context.sql, purchase, 'bought', { at });
     if (record !== undefined) return giveUp(context, purchase, nameExists(asked.name).message);
   } else {
     if (record === undefined) return giveUp(context, purchase, nameMissing(asked.name).message);
@@ -178,7 +176,7 @@ async function checkPayment(context: FulfilContext, purchase: PaidPurchase): Pro
   const delivery = await deliverStage(context, purchase);
   if (delivery.outcome === 'unknown') return false;
   const at = context.now();
-  const { nonce, service, antId, before } = purchase;
+  const { service, antId, before } = purchase;
   const asked = purchase.purchase;
   const request = asked.action === 'buy-name' ? { ...asked, owner: context.key.address, opening: {} } : asked;
   // Nobody else binds the name to this token; for the rest others may have paid the same meanwhile.
@@ -191,13 +189,13 @@ async function checkPayment(context: FulfilContext, purchase: PaidPurchase): Pro
   if (isBought && !exact && delivery.outcome === 'refused') return false;
   if (isBought) {
     const messageId = service?.signature;
-    return move(context.sql, nonce, 'paying', 'bought', {
+    return move(context.sql, purchase, 'bought', {
       at,
       ...(messageId !== undefined && { messageId }),
     });
   }
   if (delivery.outcome === 'expired') {
-    return move(context.sql, nonce, 'paying', exact ? 'spawned' : 'paid', { at });
+    return move(context.sql, purchase, exact ? 'spawned' : 'paid', { at });
   }
   if (exact && (await context.registry.name(asked.name)).record !== undefined) {
     return giveUp(context, purchase, nameExists(asked.name).message);
@@ -241,7 +239,7 @@ async function checkHandOver(context: FulfilContext, purchase: PaidPurchase): Pr
   const delivery = await deliverStage(context, purchase);
   if (delivery.outcome === 'unknown') return false;
   if (delivery.outcome === 'expired') {
-    return move(context.sql, purchase.nonce, 'handing', 'bought', { at: context.now() });
+    return move(context.sql, purchase, 'bought', { at: context.now() });
   }
   return confirm(context, purchase, delivery.outcome === 'confirmed' ? walletOf(purchase) : 'custodial');
 }
@@ -257,7 +255,7 @@ async function confirm(
   await context.sql.transaction(async (tx) => {
     const messageId = purchase.messageId ?? purchase.service?.signature ?? '';
     const payment = await holdPaymentIn(tx, purchase.nonce);
-    const moved = await move(tx, purchase.nonce, purchase.stage, 'done', {
+    const moved = await move(tx, purchase, 'done', {
       at,
       status: 'CONFIRMED',
       messageId,
@@ -328,8 +326,7 @@ async function giveUp(context: FulfilContext, purchase: PaidPurchase, reason: st
   const { nonce } = purchase;
   const done = await context.sql.transaction(async (tx) => {
     const { quote, takenBack } = await holdPaymentIn(tx, nonce);
-    if (!(await move(tx, nonce, purchase.stage, 'done', { at, status: 'FAILED', failedReason })))
-      return false;
+    if (!(await move(tx, purchase, 'done', { at, status: 'FAILED', failedReason }))) return false;
     await oweRefundIn(tx, nonce, at);
     await tellNotDone(tx, deedOf(purchase), { reason: failedReason, refund: 'card' }, at);
     // What went back in the meantime was owed for a name that nobody will have.

@@ -153,11 +153,10 @@ export async function openPurchases(sql: Sql, limit: number): Promise<PaidPurcha
   return rows.map(toPurchase);
 }
 
-/** Moves a purchase on if it still stands where it stood; answers whether it did. */
+/** Moves a purchase on if it still stands as it was judged, with the same transaction; answers whether it did. */
 export async function move(
   sql: SqlExecutor,
-  nonce: string,
-  from: Stage,
+  judged: Pick<PaidPurchase, 'nonce' | 'stage' | 'service'>,
   to: Stage,
   changes: {
     readonly at: number;
@@ -185,10 +184,10 @@ export async function move(
     list_page: changes.listPage,
   });
   const changed = await sql.run(
-    `UPDATE arns_purchase SET ${assignments(columns)} WHERE nonce = ? AND stage = ? AND status = 'PENDING'`,
+    `UPDATE arns_purchase SET ${assignments(columns)}
+      WHERE nonce = ? AND stage = ? AND status = 'PENDING' AND COALESCE(service_signature, '') = ?`,
     ...Object.values(columns),
-    nonce,
-    from,
+    ...[judged.nonce, judged.stage, judged.service?.signature ?? ''],
   );
   return changed === 1;
 }
