@@ -1,7 +1,7 @@
 /** Faults that every installation may have: of its processes, clocks, databases, and of the network. */
 import type { SeededRandom } from '../support/seeded-random.ts';
 import type { SimulatedDatabase } from './database.ts';
-import type { Network } from './network.ts';
+import type { Network, Weather } from './network.ts';
 import type { Fault, Server } from './scenario.ts';
 import type { World } from './world.ts';
 
@@ -115,15 +115,16 @@ export function databaseFaults(databases: readonly SimulatedDatabase[]): Fault[]
     what: string,
     begin: (database: SimulatedDatabase, random: SeededRandom) => void,
     end: (database: SimulatedDatabase) => void,
-  ): Fault => ({
-    name,
-    longest,
-    begin(random) {
+  ): Fault =>
+    oneAtATime(name, longest, (random) => {
       const database = random.pick(databases);
-      begin(database, random);
-      return { what: `${database.name}: ${what}`, end: () => end(database) };
-    },
-  });
+      return {
+        of: database,
+        what: `${database.name}: ${what}`,
+        begin: () => begin(database, random),
+        end: () => end(database),
+      };
+    });
   return [
     change(
       'database away',
@@ -173,6 +174,42 @@ export function databaseFaults(databases: readonly SimulatedDatabase[]): Fault[]
   ];
 }
 
+/** Something that is to be changed for a while. */
+interface Change {
+  /** What it is that changes. */
+  readonly of: object;
+  readonly what: string;
+  begin(): void;
+  end(): void;
+}
+
+/** A fault that befalls one thing once at a time: else the end of one would end the other too. At most `most` things have it. */
+function oneAtATime(
+  name: string,
+  longest: number,
+  draw: (random: SeededRandom) => Change,
+  most = Number.POSITIVE_INFINITY,
+): Fault {
+  const changed = new Set<object>();
+  return {
+    name,
+    longest,
+    begin(random) {
+      const { of, what, begin, end } = draw(random);
+      if (changed.has(of) || changed.size >= most) return undefined;
+      changed.add(of);
+      begin();
+      return {
+        what,
+        end() {
+          changed.delete(of);
+          end();
+        },
+      };
+    },
+  };
+}
+
 /** Makes faults that change one of several nodes for a while, of a kind at most `most` at a time. */
 export function changesOf<Node extends { readonly process: { readonly name: string } }>(
   nodes: readonly Node[],
@@ -185,24 +222,20 @@ export function changesOf<Node extends { readonly process: { readonly name: stri
     end: (node: Node) => void,
     most = nodes.length,
   ): Fault => {
-    const changed = new Set<Node>();
-    return {
+    return oneAtATime(
       name,
       longest,
-      begin(random) {
+      (random) => {
         const node = random.pick(nodes);
-        if (changed.has(node) || changed.size >= most) return undefined;
-        changed.add(node);
-        begin(node, random);
         return {
+          of: node,
           what: `${node.process.name} ${what}`,
-          end() {
-            changed.delete(node);
-            end(node);
-          },
+          begin: () => begin(node, random),
+          end: () => end(node),
         };
       },
-    };
+      most,
+    );
   };
 }
 
@@ -212,70 +245,71 @@ export function networkFaults(
   origins: readonly string[],
   servers: readonly Server[],
 ): Fault[] {
-  const link = (random: SeededRandom) => {
-    const origin = random.pick(origins);
-    const from = random.below(2) === 0 ? '' : random.pick(servers).process.name;
-    return { weather: network.weather(origin, from), where: `${from || 'everybody'} to ${origin}` };
-  };
+  const change = (
+    name: string,
+    longest: number,
+    what: string,
+    begin: (weather: Weather, random: SeededRandom) => void,
+    end: (weather: Weather) => void,
+  ): Fault =>
+    oneAtATime(name, longest, (random) => {
+      const origin = random.pick(origins);
+      const from = random.below(2) === 0 ? '' : random.pick(servers).process.name;
+      const weather = network.weather(origin, from);
+      return {
+        of: weather,
+        what: `the link of ${from || 'everybody'} to ${origin} ${what}`,
+        begin: () => begin(weather, random),
+        end: () => end(weather),
+      };
+    });
   return [
-    {
-      name: 'cut link',
-      longest: 20 * minute,
-      begin(random) {
-        const { weather, where } = link(random);
+    change(
+      'cut link',
+      20 * minute,
+      'is cut',
+      (weather) => {
         weather.cut = true;
-        return {
-          what: `the link of ${where} is cut`,
-          end: () => {
-            weather.cut = false;
-          },
-        };
       },
-    },
-    {
-      name: 'slow link',
-      longest: 30 * minute,
-      begin(random) {
-        const { weather, where } = link(random);
+      (weather) => {
+        weather.cut = false;
+      },
+    ),
+    change(
+      'slow link',
+      30 * minute,
+      'is slow',
+      (weather, random) => {
         weather.slowest = skewed(random, second, 2 * minute);
-        return {
-          what: `the link of ${where} is slow`,
-          end: () => {
-            weather.slowest = 40;
-          },
-        };
       },
-    },
-    {
-      name: 'lossy link',
-      longest: 30 * minute,
-      begin(random) {
-        const { weather, where } = link(random);
+      (weather) => {
+        weather.slowest = 40;
+      },
+    ),
+    change(
+      'lossy link',
+      30 * minute,
+      'loses messages',
+      (weather, random) => {
         weather.loseAnswers = random.fraction() * 0.6;
         weather.loseQuestions = random.fraction() * 0.3;
-        return {
-          what: `the link of ${where} loses messages`,
-          end: () => {
-            weather.loseAnswers = 0;
-            weather.loseQuestions = 0;
-          },
-        };
       },
-    },
-    {
-      name: 'repeating link',
-      longest: hour,
-      begin(random) {
-        const { weather, where } = link(random);
+      (weather) => {
+        weather.loseAnswers = 0;
+        weather.loseQuestions = 0;
+      },
+    ),
+    change(
+      'repeating link',
+      hour,
+      'brings questions twice',
+      (weather, random) => {
         weather.repeat = random.fraction() * 0.5;
-        return {
-          what: `the link of ${where} brings questions twice`,
-          end: () => {
-            weather.repeat = 0;
-          },
-        };
       },
-    },
+      (weather) => {
+        weather.repeat = 0;
+      },
+    ),
   ];
 }
 

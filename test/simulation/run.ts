@@ -142,8 +142,10 @@ class Simulation {
     this.#troubles.end();
     this.#world.tell('WORLD', 'an evening without faults begins');
     await this.#settle();
-    // What others do afterwards: nodes hear of each other, people try again what was not answered, back-offs end.
+    // What others do afterwards: nodes hear of each other, people try again what was not answered, back-offs end. What they
+    // begin by that comes true too.
     await this.#world.run(hour / 2);
+    await this.#settle();
     await this.#inspect();
   }
 

@@ -66,6 +66,7 @@ export function registryFaults(registry: Registry): Fault[] {
       name: 'registry away',
       longest: 60 * minute,
       begin() {
+        if (registry.isDown) return undefined;
         registry.isDown = true;
         return {
           what: 'nobody can ask the registry of names',
@@ -91,6 +92,7 @@ export function tornAnswers(
         const origin = random.pick(origins);
         const from = random.below(2) === 0 ? '' : random.pick(servers).process.name;
         const weather = network.weather(origin, from);
+        if (weather.tear > 0) return undefined;
         weather.tear = 0.6 * random.fraction();
         return {
           what: `answers of ${origin} to ${from || 'everybody'} break off in the middle`,

@@ -46,6 +46,8 @@ export class ForeignGateway {
   readonly process: SimulatedProcess;
   readonly url: string;
   readonly lies = new Set<Lie>();
+  /** When it last answered while something was wrong with its answers. */
+  liedAt = Number.NEGATIVE_INFINITY;
   /** Names point elsewhere, it says. */
   liesAboutNames = false;
   readonly #options: ForeignOptions;
@@ -69,6 +71,7 @@ export class ForeignGateway {
   }
 
   #answer({ method, path, headers, body }: Asked): Answered {
+    if (this.lies.size > 0) this.liedAt = this.process.world.time;
     if (this.lies.has('errors') && this.#random.below(3) > 0) return this.#error();
     const [, first = '', second = ''] = path.split('/');
     const label = headers.host?.split('.', 1)[0] ?? '';

@@ -36,6 +36,8 @@ export interface JudgeOptions {
   readonly isCalm: () => boolean;
   /** Since when nothing is wrong; undefined while something is. */
   readonly quietSince: () => number | undefined;
+  /** Whether routers have gateways enough to learn where a name points. */
+  readonly canAgree: (at: number) => boolean;
 }
 
 const second = 1_000;
@@ -130,10 +132,11 @@ export class Judge {
   }
 
   #name({ kind }: ReadingServer, label: string, id: string, askedAt: number): string | undefined {
-    const { registry, quietSince } = this.#options;
+    const { registry, quietSince, canAgree } = this.#options;
     const since = quietSince();
     const bound = longestTtlMs + (kind === 'router' ? routerNameMs : gatewayNameMs);
-    const isQuiet = since !== undefined && askedAt - since > bound;
+    const isQuiet =
+      since !== undefined && askedAt - since > bound && (kind !== 'router' || canAgree(askedAt - bound));
     const targets = registry.since(label, isQuiet ? askedAt - bound : 0);
     if (targets.some((target) => target.id === id)) return undefined;
     const was = registry.since(label, 0).some((target) => target.id === id);

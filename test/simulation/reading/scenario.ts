@@ -30,6 +30,8 @@ interface ReadingOptions {
 }
 
 const readers = 3;
+/** For which a router keeps out a gateway that it caught. */
+const longestQuarantineMs = 24 * 3_600_000;
 const foreigners = 2;
 /** Blocks by which an index may be behind the chain where nothing is wrong. */
 const mostBehind = 3;
@@ -53,11 +55,13 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
   const { gateways, routers, databases, caches } = installation;
   const servers = [...gateways, ...routers];
   const quietSince = quietness(world, () => isCalm() || !isDay());
+  /** With the operator's own gateway, one that no router has in quarantine makes the two that must agree on a name. */
+  const canAgree = (at: number) => foreign.some(({ liedAt }) => at - liedAt > longestQuarantineMs);
   const settled = new Set<string>();
   const people = { network, library, registry, isDay };
   const one = (name: string) => ({ process: world.process(name), random: world.random(name) });
   const blocks = new Blocks({ ...one('moderator'), ...people, ...installation, quietSince });
-  const judge = new Judge({ world, library, registry, blocks, settled, isCalm, quietSince });
+  const judge = new Judge({ world, library, registry, blocks, settled, isCalm, quietSince, canAgree });
   const evening = new Evening({ ...one('evening'), ...people, arweave, blocks, judge, servers, settled });
   const trouble = troubles(world, arweave, installation);
 

@@ -6,6 +6,7 @@ import type { Fault } from '../scenario.ts';
 
 const second = 1_000;
 const minute = 60 * second;
+const usuallySlowest = 10;
 
 /** `spoiled` is told of blobs that nobody can read any more: their items may be given up. */
 export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => void): Fault[] {
@@ -15,6 +16,7 @@ export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => v
       name: 'store away',
       longest: 20 * minute,
       begin() {
+        if (blobs.isDown) return undefined;
         blobs.isDown = true;
         return {
           what: 'the store of blobs is away',
@@ -28,11 +30,12 @@ export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => v
       name: 'slow store',
       longest: 20 * minute,
       begin(random) {
+        if (blobs.slowest > usuallySlowest) return undefined;
         blobs.slowest = skewed(random, 100, 20 * second);
         return {
           what: 'the store of blobs is slow',
           end: () => {
-            blobs.slowest = 10;
+            blobs.slowest = usuallySlowest;
           },
         };
       },
