@@ -55,4 +55,11 @@ export const keptSeeds: readonly KeptSeed[] = [
     only: 'upload-restores',
     found: 'after a restore items waited for a height that a node had made up',
   },
+  {
+    seed: 20_260_283,
+    hours: 1,
+    only: 'names',
+    found:
+      'an action was paid back though it had been sent since it was looked at; and locks left by a clock that was ahead kept others waiting for as long as it had been',
+  },
 ];
