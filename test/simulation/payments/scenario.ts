@@ -3,7 +3,7 @@ import { type Credits, winc } from '../../../src/credits/credits.ts';
 import { createCredits } from '../../../src/credits/ledger/ledger.ts';
 import { HttpClient } from '../../../src/outside/http.ts';
 import { Bookkeeping } from '../../../src/payment/bookkeeping.ts';
-import { worryingTries } from '../../../src/upload/reports/why.ts';
+import { worryingAgeMs, worryingTries } from '../../../src/upload/reports/why.ts';
 import { moreArweaveKeys } from '../../../src/wallets/testing/keys.ts';
 import { Calm } from '../calm.ts';
 import { cardUrl } from '../cards.ts';
@@ -156,11 +156,12 @@ export function paymentsScenario({ world, network, isDay, restores }: PaymentsOp
           "SELECT transaction_id AS id FROM payment_chain_transactions WHERE state = 'pending'",
         ).filter((what) => !isLost(what.split(' ').at(-1) ?? '')),
         ...some('return', "SELECT id FROM payment_returns WHERE state IN ('due', 'sent')"),
-        // Processes say that they are not well until it is tried again.
+        // Processes say that they are not well until it is tried again, or while it has taken for long.
         ...some(
-          'bundle that failed',
+          'bundle that failed or is late',
           `SELECT plan AS id FROM upload_bundles
-           WHERE state NOT IN ('permanent', 'dropped') AND (attempts >= ${worryingTries} OR unreadable >= ${worryingTries})`,
+           WHERE state NOT IN ('permanent', 'dropped') AND (attempts >= ${worryingTries} OR unreadable >= ${worryingTries}
+             OR created_at <= ${world.now - worryingAgeMs / 2})`,
         ),
         ...some('upload in parts', "SELECT id FROM upload_sessions WHERE state = 'finalizing'"),
       ];
