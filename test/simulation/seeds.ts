@@ -62,4 +62,16 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'an action was paid back though it had been sent since it was looked at; and locks left by a clock that was ahead kept others waiting for as long as it had been',
   },
+  {
+    seed: 30_000_204,
+    hours: 1,
+    only: 'uploads',
+    found: 'a bundle waited for a thousand blocks, because a node had made up its height when it gave the anchor',
+  },
+  {
+    seed: 30_000_432,
+    hours: 2,
+    only: 'uploads',
+    found: 'items of a bundle that the chain had whole were paid for again, because bytes of one were lost here',
+  },
 ];

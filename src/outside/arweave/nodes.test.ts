@@ -96,6 +96,12 @@ describe('several nodes', () => {
     assert.deepEqual(await nodes(behind, ahead).anchor(), { anchor, height: 93 });
   });
 
+  it('are as high as the highest of them, which is known only where all say', async () => {
+    assert.equal(await nodes(behind, empty).highest(), 90);
+    const silent = await node({});
+    await assert.rejects(nodes(behind, silent).highest(), /answered 404/);
+  });
+
   it('refuse a transaction only together: one that did not answer may have taken it', async () => {
     const refusing = await node({ '/tx': [400, { error: 'anchor' }] });
     const away = await node({ '/tx': [503, 'busy'] });

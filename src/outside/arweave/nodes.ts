@@ -84,6 +84,13 @@ export class ArweaveNodes {
     return this.#first('/height', readHeight);
   }
 
+  /** The highest that any says; throws where not all do, for the one that is silent may be ahead. */
+  async highest(): Promise<number> {
+    return Math.max(
+      ...(await Promise.all(this.#nodes.map((node) => understood(node, '/height', readHeight)))),
+    );
+  }
+
   /** Winston for storing this many bytes. */
   price(bytes: number): Promise<bigint> {
     return this.#first(`/price/${bytes}`, readWinston);

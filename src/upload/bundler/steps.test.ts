@@ -64,6 +64,9 @@ class ScriptedNodes extends ArweaveNodes {
   override async anchor(): Promise<Anchor> {
     return { anchor: Buffer.alloc(48, 7), height };
   }
+  override async highest(): Promise<number> {
+    return height;
+  }
   override async txStatus(): Promise<LookUp<TxStatus>> {
     this.asked += 1;
     return this.status;
@@ -305,6 +308,22 @@ describe('a bundle', () => {
       assert.equal(anew.last_error, 'the node refused with 400: no');
     });
 
+    it('does not wait for a height that a node made up', async (t) => {
+      const { nodes, begin, go, set } = await planned(t, open);
+      await begin('prepared');
+      nodes.refusal = new NodeRefused(400, 'Invalid anchor (last_tx).');
+      nodes.status = absent(height);
+      await set(`posted_at = 1, anchor_height = ${height + 55}`);
+      assert.equal((await go()).anchor_height, height + 55, 'nodes may be behind where they were');
+      await set(`anchor_height = ${height + 1_000}`);
+      const corrected = await go();
+      assert.deepEqual([corrected.state, corrected.anchor_height], ['prepared', height + 55]);
+      nodes.status = absent(height + 110);
+      assert.equal((await go()).state, 'prepared');
+      nodes.status = absent(height + 111);
+      assert.equal((await go()).state, 'planned');
+    });
+
     it('that all refuse at the first offer is made anew, and one that some node has goes on', async (t) => {
       const { nodes, begin, go } = await planned(t, open);
       await begin('prepared');
@@ -434,11 +453,34 @@ describe('a bundle', () => {
       // The tree that was right stays until something is refused.
       nodes.chunkRefusal = new NodeRefused(400, 'invalid_proof');
       await go();
+      assert.equal((await go()).state, 'posted', 'what waits to be mined may have been seeded before');
+      nodes.status = notKnown(new Error('away'));
+      assert.equal((await go()).state, 'posted');
+      nodes.status = absent(height);
       assert.equal((await go()).state, 'dropped');
       assert.deepEqual(await itemStates(), ['failed']);
       const text = await metrics();
-      assert.match(text, /^upload_items_unread_total 2$/m);
+      assert.match(text, /^upload_items_unread_total 4$/m);
       assert.match(text, /^upload_items_lost_total 1$/m);
+    });
+
+    it('that was seeded before its bytes were lost becomes permanent, and is given up where the chain lacks some', async (t) => {
+      for (const hasChunks of [true, false]) {
+        const { begin, go, set, sql, itemStates, nodes } = await planned(t, open);
+        await begin('posted');
+        assert.equal((await go()).state, 'seeded');
+        await set("state = 'posted'");
+        await sql.run('DELETE FROM upload_heads');
+        await sql.run('UPDATE upload_items SET misses = 7');
+        const mined = (confirmations: number) =>
+          found({ state: 'mined', blockHeight: height, confirmations } as const, height);
+        nodes.status = mined(1);
+        assert.equal((await go()).state, 'posted');
+        nodes.status = mined(1_000);
+        nodes.hasChunks = hasChunks;
+        assert.equal((await go()).state, hasChunks ? 'permanent' : 'dropped');
+        assert.deepEqual(await itemStates(), [hasChunks ? 'permanent' : 'failed']);
+      }
     });
 
     it('of the service alone is seeded though it was found on the chain, and then its bytes are let go', async (t) => {
@@ -460,6 +502,7 @@ describe('a bundle', () => {
       await go();
       await sql.run('DELETE FROM upload_heads');
       await sql.run('UPDATE upload_items SET misses = 7');
+      nodes.status = absent(height);
       assert.equal((await go()).state, 'dropped');
       await assert.rejects(deps.reader.tree(plan, stopping.signal), /at least one item/);
     });

@@ -22,7 +22,7 @@ import type { BundleLease } from './bundle-leases.ts';
 import { type BundleReader, LostItem } from './bundle-reader.ts';
 import { type BundleRow, findBundle, maxBackoffMs } from './bundle-rows.ts';
 import { dataOf } from './chain-chunks.ts';
-import { isAnchorDead, judgeBundle, type Mined, type Verdict } from './confirm.ts';
+import { anchorLife, isAnchorDead, judgeBundle, type Mined, type Verdict } from './confirm.ts';
 import { dropBundle, dropLostItem, makePermanent, markPosted } from './endings.ts';
 import { countMiss, forgetMisses, leaveOut } from './misses.ts';
 import { type PrepareDeps, prepareBundle, WalletShort } from './prepare.ts';
@@ -82,18 +82,28 @@ class BundleSteps {
     } catch (error) {
       if (this.#signal.aborted) return;
       if (error instanceof LostLease) throw error;
-      if (error instanceof LostItem && (await this.#isLost(plan, error))) return;
+      if (error instanceof LostItem && (await this.#endsWithout(current, error))) return;
       const level = error instanceof WalletShort || error instanceof LostItem ? 'error' : 'warn';
       this.#deps.log[level]({ err: error, plan, state: current.state }, 'a bundle has to wait');
       await this.#tryAgain(current, error);
     }
   }
 
-  /** Counts that an item's bytes are not there; true when that was too often, and the item was given up. */
-  async #isLost(plan: string, error: LostItem): Promise<boolean> {
+  /** Counts that an item's bytes are not there; true when that was too often, and the bundle has ended. */
+  async #endsWithout(bundle: BundleRow, error: LostItem): Promise<boolean> {
     const { credits, reader, metrics, now } = this.#deps;
+    const { plan } = bundle;
     metrics.unread(1);
     if (!(await countMiss(this.#lease.fenced, plan, error.id))) return false;
+    // The chain may have all of it, seeded before its bytes were lost: what is mined can be read, or is proven not to be.
+    if (bundle.tx_id !== null) {
+      const verdict = await this.#judge(bundle).catch(() => undefined);
+      if (verdict === undefined || verdict.kind === 'waiting') return false;
+      if (verdict.kind === 'permanent') {
+        await this.#follow(bundle, verdict);
+        return true;
+      }
+    }
     this.#tellLost(error);
     reader.forget(plan);
     await dropLostItem(this.#lease.lastly, credits, plan, error.id, now());
@@ -170,7 +180,11 @@ class BundleSteps {
         // it; and, where one may have taken it before, only once no block can hold it any more.
         const isRefused = error instanceof NodeRefused && known.state === 'absent';
         const wasPosted = bundle.posted_at !== null;
-        if (!isRefused || (wasPosted && !isAnchorDead(bundle, known.at))) throw error;
+        if (!isRefused) throw error;
+        if (wasPosted && !isAnchorDead(bundle, known.at)) {
+          await this.#doubtAnchor(bundle);
+          throw error;
+        }
         // What nodes refuse they will refuse again: a new anchor, price and signature may pass. The items are not to
         // blame, for a node sees none of them.
         log.warn({ err: error, plan: bundle.plan, tx: transaction.id }, 'the bundle was refused');
@@ -181,6 +195,15 @@ class BundleSteps {
     }
     await markPosted(this.#lease.fenced, bundle, now());
     return true;
+  }
+
+  /**
+   * A node that told a height which there is not would have its bundle wait until the chain is there: no anchor is higher than
+   * all nodes are now. They may have lost a few blocks since, fewer than an anchor lives.
+   */
+  async #doubtAnchor(bundle: BundleRow): Promise<void> {
+    const most = (await this.#deps.nodes.highest()) + anchorLife;
+    if ((bundle.anchor_height ?? 0) > most) await this.#mark(bundle, 'prepared', 'anchor_height = ?', most);
   }
 
   async #seed(bundle: BundleRow): Promise<boolean> {

@@ -54,7 +54,10 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
   });
   const { gateways, routers, databases, caches } = installation;
   const servers = [...gateways, ...routers];
-  const quietSince = quietness(world, () => isCalm() || !isDay());
+  const quietSince = quietness(
+    world,
+    () => (isCalm() || !isDay()) && servers.every(({ process }) => process.isRunning),
+  );
   /** With the operator's own gateway, one that no router has in quarantine makes the two that must agree on a name. */
   const canAgree = (at: number) => foreign.some(({ liedAt }) => at - liedAt > longestQuarantineMs);
   const settled = new Set<string>();
