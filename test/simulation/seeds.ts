@@ -66,12 +66,21 @@ export const keptSeeds: readonly KeptSeed[] = [
     seed: 30_000_204,
     hours: 1,
     only: 'uploads',
-    found: 'a bundle waited for a thousand blocks, because a node had made up its height when it gave the anchor',
+    found:
+      'a bundle waited for a thousand blocks, because a node had made up its height when it gave the anchor',
   },
   {
     seed: 30_000_432,
     hours: 2,
     only: 'uploads',
-    found: 'items of a bundle that the chain had whole were paid for again, because bytes of one were lost here',
+    found:
+      'items of a bundle that the chain had whole were paid for again, because bytes of one were lost here',
+  },
+  {
+    seed: 40_001_016,
+    hours: 1,
+    only: 'payments',
+    found:
+      'credits of a card payment that had gone back as a whole stood, because some of them were being returned meanwhile',
   },
 ];

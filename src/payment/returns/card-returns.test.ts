@@ -114,6 +114,18 @@ forEachEngine((_engine, open) => {
     await assertSound();
   });
 
+  it('takes what was being returned as well, where all of the payment went back before its refund was made', async (t) => {
+    const { bench, ask, work, intentId, state, assertSound } = await openBench(t, open);
+    await ask(full / 2n);
+    await bench.stripe.refunds.create({ payment_intent: intentId });
+    await bench.until(async () => (await bench.balance()) === 0n);
+    await work();
+    assert.equal(await state(), 'failed');
+    await bench.restart();
+    await bench.until(async () => (await bench.balance()) === 0n);
+    await assertSound();
+  });
+
   it('gives the credits back where the provider refuses, because the payment has gone back already', async (t) => {
     const { bench, ask, work, intentId, state, assertSound } = await openBench(t, open);
     await bench.faults({ hold: true });

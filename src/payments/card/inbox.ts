@@ -36,6 +36,12 @@ export async function storeEvent(
   return (await tx.run(statement, ...Object.values(values))) === 1;
 }
 
+/** As if the provider had told of the quote's payment: it is asked how that stands. `id`: of what it is asked for. */
+export async function askAgainIn(tx: SqlExecutor, quoteId: string, id: string, now: number): Promise<void> {
+  const own = { id, type: 'turnpike.ask_again', created: Math.floor(now / 1_000) };
+  await storeEvent(tx, { ...own, quoteId, intentId: undefined, sessionId: undefined }, 'waiting', now);
+}
+
 /** Before an event or a quote that could not be dealt with is tried again. */
 export const eventRetry = { firstMs: 1_000, longestMs: 10 * 60_000 };
 

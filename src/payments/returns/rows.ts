@@ -14,6 +14,7 @@ import {
 } from '../../storage/sql/fields.ts';
 import type { Row, Sql, SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import { amountText, readInteger, readText } from '../../storage/sql/typed-rows.ts';
+import { askAgainIn } from '../card/inbox.ts';
 import { changeReturned, lockQuote } from '../card/quotes.ts';
 import { type NewestQuery, newestRows } from '../newest.ts';
 import { type ReturnState, returnKinds, returnStates, type SentReturn, undoneStates } from './returns.ts';
@@ -216,7 +217,11 @@ export async function undoReturn(
 ): Promise<boolean> {
   if (row.quoteId !== undefined) await lockQuote(tx, row.quoteId);
   if (!(await moveReturn(tx, row, how, now))) return false;
-  if (row.quoteId !== undefined) await changeReturned(tx, row.quoteId, -row.winc, now);
+  if (row.quoteId !== undefined) {
+    await changeReturned(tx, row.quoteId, -row.winc, now);
+    // The payment may have gone back otherwise meanwhile, and what was being returned was not taken for that.
+    await askAgainIn(tx, row.quoteId, `return ${row.id}`, now);
+  }
   const given = await credits.within(tx).refund('payment_return', row.id);
   if (given?.amount !== row.winc) throw new Error(`the credits of return ${row.id} are not in the ledger`);
   return true;

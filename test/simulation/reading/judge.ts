@@ -36,8 +36,8 @@ export interface JudgeOptions {
   readonly isCalm: () => boolean;
   /** Since when nothing is wrong; undefined while something is. */
   readonly quietSince: () => number | undefined;
-  /** Whether routers have gateways enough to learn where a name points. */
-  readonly canAgree: (at: number) => boolean;
+  /** Whether routers have gateways enough to learn where a name points, which the operator's own may refuse to say. */
+  readonly canAgree: (at: number, isRefused: boolean) => boolean;
 }
 
 const second = 1_000;
@@ -112,7 +112,7 @@ export class Judge {
   }
 
   /** Who refuses a name does not say where it points: it may be any of what it pointed at. */
-  #anyWay({ of, below = '' }: Question, way: Way): Way {
+  #anyWay({ of, below = '' }: Pick<Question, 'of'> & { readonly below?: Question['below'] }, way: Way): Way {
     const { library, registry } = this.#options;
     if ('id' in of || way.entries.length > 0) return way;
     const targets = registry.since(of.label, 0);
@@ -132,11 +132,14 @@ export class Judge {
   }
 
   #name({ kind }: ReadingServer, label: string, id: string, askedAt: number): string | undefined {
-    const { registry, quietSince, canAgree } = this.#options;
+    const { registry, blocks, quietSince, canAgree } = this.#options;
     const since = quietSince();
+    const isRefused = blocks.mayRefuse(this.#anyWay({ of: { label } }, { label, entries: [] }), askedAt);
     const bound = longestTtlMs + (kind === 'router' ? routerNameMs : gatewayNameMs);
     const isQuiet =
-      since !== undefined && askedAt - since > bound && (kind !== 'router' || canAgree(askedAt - bound));
+      since !== undefined &&
+      askedAt - since > bound &&
+      (kind !== 'router' || canAgree(askedAt - bound, isRefused));
     const targets = registry.since(label, isQuiet ? askedAt - bound : 0);
     if (targets.some((target) => target.id === id)) return undefined;
     const was = registry.since(label, 0).some((target) => target.id === id);
