@@ -83,4 +83,11 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'credits of a card payment that had gone back as a whole stood, because some of them were being returned meanwhile',
   },
+  {
+    seed: 40_001_395,
+    hours: 1,
+    only: 'names',
+    found:
+      'a purchase was refused because another had made the list of its wallet, after a node had not known its block',
+  },
 ];

@@ -300,9 +300,9 @@ forEachEngine((_engine, open) => {
       script.refusal = madeMeanwhile;
       await anew();
       await anew({ expiresAt: script.now });
-      // What was refused later than at the first try may have been sent.
+      // What was refused later than at the first try may have been sent: it is asked for again until it is dead.
       const again = await vain({ status: 'signed' });
-      assert.ok(refused(400, /was quicker/)(again.brought));
+      assert.ok(refused(503, /still reserved/)(again.brought));
       assert.equal(await statusOf(again.action), 'signed');
       const given = await vain({ ownerFirst: false });
       assert.ok(refused(400, /was quicker/)(given.brought));

@@ -197,9 +197,12 @@ async function deliverOwned(
       if (mayRenew && isMadeMeanwhile(delivery.err)) return 'void';
       return giveUp(context, action, 'failed', describeFailure(delivery, owned.wire, programs));
     // The owner may still send it, once what is in its way is gone: nothing is paid back before it is dead. Where the owner
-    // signs first nobody else has it, and what no node took at the first try was never sent.
+    // signs first nobody else has it, and what no node took at the first try was never sent; later it is made anew when dead.
     case 'refused':
-      if (mayRenew && time === 'first' && isMadeMeanwhile(delivery.err)) return 'void';
+      if (mayRenew && isMadeMeanwhile(delivery.err)) {
+        if (time === 'first') return 'void';
+        throw chainUnreadable();
+      }
       throw badRequest(describeFailure(delivery, owned.wire, programs));
     case 'expired': {
       if (mayRenew) return 'void';
