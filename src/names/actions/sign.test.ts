@@ -59,6 +59,17 @@ forEachEngine((_engine, open) => {
   };
 
   describe('what its owner has signed', () => {
+    it('is not sent where another process has ended the action meanwhile', async () => {
+      const { hand, bring, script, sent, context } = await start();
+      const action = await hand(change, { ownerFirst: true });
+      script.height = 1;
+      script.before = async (method) => {
+        if (method === 'finalized') await context.sql.run("UPDATE arns_action SET status = 'failed'");
+      };
+      await assert.rejects(bring(action), refused(503, /still reserved/));
+      assert.deepEqual(sent, []);
+    });
+
     it('is sent with that signature, and done when the chain has it', async () => {
       const { hand, bring, script, sent, balance, read } = await start();
       const action = await hand();

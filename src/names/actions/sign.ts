@@ -68,7 +68,9 @@ export function signAction(context: ActionContext, nonce: string, brought: Broug
     }
     const sent: Action = { ...action, status: 'signed', owned: signed };
     const send = async () => {
-      await advance(context.sql, action, 'signed', { at: context.now(), owned: signed });
+      const isNext = await advance(context.sql, action, 'signed', { at: context.now(), owned: signed });
+      // It was ended or made anew by another process, which took the lock of one that slept.
+      if (!isNext) throw chainUnreadable();
       return completeOwned(context, sent, signed, 'first');
     };
     const { request } = action;
