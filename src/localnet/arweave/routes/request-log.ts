@@ -1,8 +1,12 @@
 /** The newest requests as text, a line each, for whoever looks what a client does: `GET /logs`. */
 import type { AnsweredRequest } from '../../../kernel/http/server.ts';
 
-interface Line extends AnsweredRequest {
-  readonly at: number;
+interface Line {
+  at: number;
+  method: string;
+  url: string;
+  status: number;
+  milliseconds: number;
 }
 
 const maxLines = 1_000;
@@ -11,18 +15,28 @@ const maxUrl = 300;
 const untold = new Set(['/info', '/logs', '/metrics']);
 
 export class RequestLog {
-  #lines: Line[] = [];
+  readonly #lines: Line[] = [];
+  #oldest = 0;
 
-  /** Hardly anybody reads them: they become text when somebody does. */
+  /** Hardly anybody reads them: they become text when somebody does, and the newest takes the place of the oldest. */
   note({ method, url, status, milliseconds }: AnsweredRequest): void {
     if (untold.has(url)) return;
-    this.#lines.push({ at: Date.now(), method, url: url.slice(0, maxUrl), status, milliseconds });
-    if (this.#lines.length >= 2 * maxLines) this.#lines = this.#lines.slice(-maxLines);
+    const at = Date.now();
+    const shown = url.slice(0, maxUrl);
+    const line = this.#lines[this.#oldest];
+    if (line === undefined) this.#lines.push({ at, method, url: shown, status, milliseconds });
+    else {
+      line.at = at;
+      line.method = method;
+      line.url = shown;
+      line.status = status;
+      line.milliseconds = milliseconds;
+    }
+    this.#oldest = (this.#oldest + 1) % maxLines;
   }
 
   text(): string {
-    return this.#lines
-      .slice(-maxLines)
+    return [...this.#lines.slice(this.#oldest), ...this.#lines.slice(0, this.#oldest)]
       .map(({ at, method, url, status, milliseconds }) => {
         return `${new Date(at).toISOString()} ${method} ${url} ${status} ${Math.round(milliseconds)} ms\n`;
       })

@@ -4,7 +4,7 @@ import { decodeBase64url } from '../../../formats/base64url.ts';
 import type { App, Reply } from '../../../kernel/http/server.ts';
 import { readData } from '../chain/chunks.ts';
 import type { LocalNode } from '../chain/local-node.ts';
-import { parseHeader, pendingIds, type StoredTransaction } from '../chain/transactions.ts';
+import { parseHeader, pendingIds } from '../chain/transactions.ts';
 import {
   badRequest,
   invalidAddress,
@@ -19,9 +19,8 @@ import { MAX_SERVED_DATA_BYTES, MAX_TX_BODY_BYTES } from '../rules.ts';
 import { addGet, param, parseBody, requireId, sendJson, sendJsonText, sendText } from './answers.ts';
 
 export function transactionRoutes(app: App, node: LocalNode): void {
-  const transactionOf = async (id: string): Promise<StoredTransaction> => {
-    const transaction = await node.transaction(id);
-    if (transaction !== undefined) return transaction;
+  /** Not on the chain, and not pending. */
+  const absent = (id: string): never => {
     const refused = node.refusalOf(id);
     throw refused === undefined ? notFound() : new NodeError(410, refused.join(' '));
   };
@@ -32,12 +31,14 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   );
 
   addGet(app, '/tx/:id', 'A transaction that was mined', async (request, reply) => {
-    const { height, header } = await transactionOf(requireId(param(request, 'id'), invalidHash));
+    const id = requireId(param(request, 'id'), invalidHash);
+    const { height, header } = (await node.transaction(id)) ?? absent(id);
     return height === null ? pending(reply) : sendJsonText(reply, header);
   });
 
   addGet(app, '/unconfirmed_tx/:id', 'A transaction, mined or pending', async (request, reply) => {
-    const { header } = await transactionOf(requireId(param(request, 'id'), invalidHash));
+    const id = requireId(param(request, 'id'), invalidHash);
+    const { header } = (await node.transaction(id)) ?? absent(id);
     return sendJsonText(reply, header);
   });
 
@@ -64,7 +65,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
   addGet(app, '/tx/:id/:field', 'One field, or the data as base64url or as it is', async (request, reply) => {
     const id = requireId(param(request, 'id'), invalidHash);
     const field = param(request, 'field');
-    const transaction = await transactionOf(id);
+    const transaction = (await node.transaction(id)) ?? absent(id);
     if (transaction.height === null) return pending(reply);
     const header = parseHeader(transaction.header);
     if (field === 'data') return sendText(reply, (await dataOf(id)).toString('base64url'));
@@ -76,7 +77,7 @@ export function transactionRoutes(app: App, node: LocalNode): void {
     const match = /^([A-Za-z0-9_-]{43})(?:\.[A-Za-z0-9]{1,16})?$/.exec(param(request, 'id'));
     if (match === null) throw unknownRequest();
     const id = requireId(match[1] ?? '', invalidHash);
-    const transaction = await transactionOf(id);
+    const transaction = (await node.transaction(id)) ?? absent(id);
     if (transaction.height === null) return pending(reply);
     return sendData(reply, parseHeader(transaction.header), await dataOf(id));
   });
