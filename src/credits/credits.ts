@@ -306,7 +306,8 @@ export interface Credits extends CreditChanges {
 
   /**
    * The same changes inside a transaction of the caller's on the same database, so that what is bought and
-   * what it costs are stored together: `sql.transaction(async (tx) => { …; await credits.within(tx).spend(…) })`.
+   * what it costs are stored together: `sql.transaction(async (tx) => { …; await credits.within(tx).spend(…) })`. Where one
+   * fails, the transaction must: a part of it may have been written.
    */
   within(tx: SqlExecutor): CreditChanges;
 

@@ -31,12 +31,12 @@ export interface CreditsOptions {
 const EXPIRED_AT_ONCE = 1_000;
 
 export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsOptions): Credits {
-  const within = (tx: SqlExecutor): CreditChanges => ({
+  const within = (tx: SqlExecutor, letNext?: () => void): CreditChanges => ({
     credit: (request) => credit(tx, request, now()),
     clawback: (request) => clawback(tx, request, now(), noticeWinc),
-    reserve: (request) => take(tx, request, 'reserved', now(), noticeWinc),
+    reserve: (request) => take(tx, request, 'reserved', { now: now(), usualNotice: noticeWinc, letNext }),
     settle: (reason, id, amount) => settle(tx, reason, id, amount, now()),
-    spend: (request) => take(tx, request, 'settled', now(), noticeWinc),
+    spend: (request) => take(tx, request, 'settled', { now: now(), usualNotice: noticeWinc, letNext }),
     refund: (reason, id) => refund(tx, reason, id, now()),
     assign: (reason, from, to, amount) => assign(tx, reason, from, to, amount, now()),
     approve: (request) => approve(tx, request, now(), noticeWinc),
@@ -45,7 +45,7 @@ export function createCredits({ sql, now = Date.now, noticeWinc = 0n }: CreditsO
   const uniting = new Uniting(sql, now);
   const accounts = new AccountReads(sql);
   const alone = <T>(change: (changes: CreditChanges) => Promise<T>, queue?: string): Promise<T> =>
-    sql.transaction((tx) => change(within(tx)), queue);
+    sql.transaction((tx, letNext) => change(within(tx, letNext)), queue);
   return {
     within,
     credit: (request) => alone((changes) => changes.credit(request)),

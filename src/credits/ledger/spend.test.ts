@@ -18,6 +18,7 @@ forEachEngine((_engine, open) => {
       await assert.rejects(credits.spend(upload('alice', 41n, 'item2')), InsufficientCredits);
       await assert.rejects(credits.spend(upload('nobody', 1n, 'item3')), InsufficientCredits);
       assert.equal(await owned(credits, 'alice'), 40n);
+      assert.equal(await credits.spending('upload', 'item2'), undefined);
       await assertSound(credits);
     });
 
@@ -80,6 +81,8 @@ forEachEngine((_engine, open) => {
       assert.equal(await credits.refund('upload', 'unknown'), undefined);
       assert.equal(await owned(credits, 'alice'), 100n);
       await assert.rejects(credits.settle('upload', 'item'), ChangeConflict);
+      await assert.rejects(credits.spend(upload('alice', 101n, 'item')), InsufficientCredits);
+      assert.equal((await credits.spending('upload', 'item'))?.state, 'refunded');
       assert.equal((await credits.spend(upload('alice', 10n, 'item'))).applied, true);
       assert.equal(await owned(credits, 'alice'), 90n);
       await credits.refund('upload', 'item');

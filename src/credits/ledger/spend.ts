@@ -16,7 +16,7 @@ import {
 import { accountOfAddress, appendNew, type Locked, lockAccount, setBalance } from './accounts.ts';
 import { expireGivenBy } from './approvals.ts';
 import { tellIfLow, tellRefunded, tellSpent } from './notices.ts';
-import { byAccounts, lockPayers, splitAmount, takeShares } from './payers.ts';
+import { byAccounts, lockPayers, payersOf, splitAmount, takeShares } from './payers.ts';
 import { giveBack, lockSpending } from './refund.ts';
 import {
   accountOf,
@@ -33,29 +33,48 @@ import {
   writeSplit,
 } from './spendings.ts';
 
+interface TakeOptions {
+  readonly now: number;
+  /** Told below this balance, where the wallet has not chosen. */
+  readonly usualNotice: bigint;
+  /** Called when the balance is on its way. */
+  readonly letNext: (() => void) | undefined;
+}
+
 export async function take(
   tx: SqlExecutor,
   asked: SpendRequest,
   state: 'reserved' | 'settled',
-  now: number,
-  usualNotice: bigint,
+  { now, usualNotice, letNext }: TakeOptions,
 ): Promise<Spending> {
   const request = await byAccounts(tx, asked);
   const { id, reason, signer, amount } = request;
   if (amount < 0n || amount > MAX_WINC) throw new RangeError(`cannot spend ${amount} winc`);
-  const locked = await lockPayers(tx, request, now);
+  const begin = (shares: readonly PayerShare[]) => {
+    const split = writeSplit(signer, shares);
+    const spending = { id, reason, state, signer, amount: amount.toString(), split };
+    return beginSpending(tx, spending, request.networkWinc, now);
+  };
+  // What the signer alone may pay begins together with the look at the balance: one trip to the database less. Where that
+  // does not cover it, what has begun is undone with the rest of the transaction.
+  const isOwn = payersOf(request).length === 0;
+  const [locked, begun] = await Promise.all([
+    lockPayers(tx, request, now),
+    isOwn ? begin([{ payer: signer, amount }]) : undefined,
+  ]);
+  if (begun?.began === false) return repeated(tx, begun.row, request);
   const shares = await splitOrExpire(tx, request, locked, now);
   if (shares === undefined) {
-    const standing = await readSpending(tx, reason, id);
+    const standing = begun === undefined ? await readSpending(tx, reason, id) : undefined;
     if (standing !== undefined && standing.state !== 'refunded') return repeated(tx, standing, request);
     throw new InsufficientCredits(signer);
   }
-  const split = writeSplit(signer, shares);
-  const spending = { id, reason, state, signer, amount: amount.toString(), split };
-  const { row, began } = await beginSpending(tx, spending, request.networkWinc, now);
+  const { row, began } = begun ?? (await begin(shares));
   if (!began) return repeated(tx, row, request);
   // The one does not wait for the other.
-  await Promise.all([takeShares(tx, shares, locked, now), appendShares(tx, row, shares, now)]);
+  const taking = Promise.all([takeShares(tx, shares, locked, now), appendShares(tx, row, shares, now)]);
+  if (isOwn) letNext?.();
+  await taking;
   await tellSpent(tx, row, shares, locked, now);
   await tellIfSignerIsLow(tx, signer, shares, locked, usualNotice, now);
   if (request.adjustments !== undefined) {

@@ -1,5 +1,5 @@
 /** A database that is not to be written while something is wrong with it: reads go on, writes say that it is not available. */
-import { DatabaseUnavailable, type Sql, type SqlExecutor, type SqlValue } from './sql.ts';
+import { DatabaseUnavailable, type Sql, type SqlValue, type Work } from './sql.ts';
 import { isQuery } from './sqlite/statement.ts';
 
 /** `trouble`: why nothing may be written now; undefined: all is well. */
@@ -23,7 +23,7 @@ export function guardWrites(sql: Sql, trouble: () => string | undefined): Sql {
       assertWritable();
       return sql.run(statement, ...values);
     },
-    async transaction<T>(work: (tx: SqlExecutor) => Promise<T>, queue?: string): Promise<T> {
+    async transaction<T>(work: Work<T>, queue?: string): Promise<T> {
       assertWritable();
       return sql.transaction(work, queue);
     },

@@ -28,6 +28,12 @@ export interface SqlExecutor {
 /** Who only reads: a database, a transaction, or a snapshot of one. */
 export type SqlReader = Pick<SqlExecutor, 'engine' | 'all' | 'get'>;
 
+/**
+ * What runs in a transaction. One of a queue may say by `letNext` that it has sent all statements whose effect the next of
+ * its queue must see, so that this need not wait for the answers to them.
+ */
+export type Work<T> = (tx: SqlExecutor, letNext?: () => void) => Promise<T>;
+
 export interface Sql extends SqlExecutor {
   /**
    * Runs `work` in one transaction. It is durable when the promise resolves: on SQLite, transactions that
@@ -46,7 +52,7 @@ export interface Sql extends SqlExecutor {
    * Those of any queues may share a commit: for works that lock one row each, by whose name they are queued, and beside it nothing
    * that two of them could lock in different orders.
    */
-  transaction<T>(work: (tx: SqlExecutor) => Promise<T>, queue?: string): Promise<T>;
+  transaction<T>(work: Work<T>, queue?: string): Promise<T>;
   /** The rows of a query one at a time, all of one moment, without holding them all in memory. */
   stream<T = Row>(statement: string, ...values: SqlValue[]): AsyncIterable<T>;
   /** Resolves when whoever reads from now on, in whichever process, sees what was committed before: see `read-scope.ts`. */

@@ -175,6 +175,26 @@ describe('PostgreSQL', {
     );
   });
 
+  it('sends the statements of a transaction in the order in which they were made', async () => {
+    const sql = await open();
+    await sql.run('INSERT INTO rows (n, value) VALUES (1, 0)');
+    const add = () =>
+      sql.transaction(async (tx, letNext) => {
+        const row = await tx.get<{ value: number }>('SELECT value FROM rows WHERE n = 1 FOR UPDATE');
+        const adding = tx.run('UPDATE rows SET value = ? WHERE n = 1', (row?.value ?? 0) + 1);
+        letNext?.();
+        await adding;
+      }, 'row 1');
+    await Promise.all(Array.from({ length: 200 }, add));
+    assert.deepEqual(await sql.all('SELECT value FROM rows'), [{ value: 200 }]);
+    const seen = await sql.transaction(async (tx) => {
+      const writing = tx.run('UPDATE rows SET value = 7 WHERE n = 1');
+      const [rows] = await Promise.all([tx.all('SELECT value FROM rows'), writing]);
+      return rows;
+    });
+    assert.deepEqual(seen, [{ value: 7 }], 'also where they come before the answer to BEGIN');
+  });
+
   it('leaves errors of the work itself as they are', async () => {
     const sql = await open();
     class Refused extends Error {}

@@ -3,7 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseError, type PoolClient, type QueryResult } from 'pg';
 import { assertStorable } from '../placeholders.ts';
 import { currentReadScope, type ReadScope } from '../read-scope.ts';
-import { DatabaseUnavailable, OutcomeUnknown, type Sql, type SqlExecutor, type SqlValue } from '../sql.ts';
+import {
+  DatabaseUnavailable,
+  OutcomeUnknown,
+  type Sql,
+  type SqlExecutor,
+  type SqlValue,
+  type Work,
+} from '../sql.ts';
 import { isPooled, parseTimeline, sendTogether, timelineColumn, timelineOf } from './connection.ts';
 import { isLocked, isRetryable, translated } from './errors.ts';
 import type { Primary } from './primary.ts';
@@ -54,14 +61,14 @@ export class PostgresDatabase implements Sql {
     return this.#alone(async (client) => (await this.#query(client, text, values)).rowCount ?? 0);
   }
 
-  transaction<T>(work: (tx: SqlExecutor) => Promise<T>, queue?: string): Promise<T> {
+  transaction<T>(work: Work<T>, queue?: string): Promise<T> {
     if (this.#closing !== undefined) return Promise.reject(new DatabaseUnavailable('the database is closed'));
     this.#writes();
     return queue === undefined ? this.#transaction(work) : this.#sharedCommits.run(queue, work);
   }
 
   /** One that was accepted, also when the database was closed since. */
-  #transaction<T>(work: (tx: SqlExecutor) => Promise<T>, lockWaitMs?: number): Promise<T> {
+  #transaction<T>(work: Work<T>, lockWaitMs?: number): Promise<T> {
     const { primary } = this.#parts;
     return retried(async () => {
       const attempt: Attempt<T> = { lost: undefined, lockWaitMs };
@@ -210,10 +217,18 @@ export class PostgresDatabase implements Sql {
       ...(lockWaitMs === undefined ? [] : [`SET LOCAL lock_timeout = ${lockWaitMs}`]),
       'SELECT CAST(pg_current_xact_id() AS text) AS xid',
     );
-    begun.catch(() => {}); // it is awaited below, unless the work fails first
+    // Statements go out in the order in which the work made them. A read goes out behind BEGIN without waiting for it. A
+    // write does not: should BEGIN fail, it would stand alone; what comes after it waits with it.
+    let waits: 'for nothing' | 'writes' | 'all' = 'writes';
+    begun.then(
+      () => {
+        waits = 'for nothing';
+      },
+      () => {}, // it is awaited below, unless the work fails first
+    );
     const tx = new PostgresTransaction(async (text, values) => {
-      // A read goes out behind BEGIN without waiting for it. A write does not: should BEGIN fail, it would stand alone.
-      if (!isRead(text)) await begun;
+      if (waits === 'writes' && !isRead(text)) waits = 'all';
+      if (waits === 'all') await begun;
       const [, result] = await Promise.all([begun, this.#query(client, text, values)]);
       return result;
     });

@@ -61,6 +61,52 @@ describe('transactions of one queue', () => {
     assert.equal(await run('a', 'later'), 'later!');
   });
 
+  it('begin when the one before has let them, and all end before the commit', async () => {
+    const { shared, state } = fakeDatabase();
+    const told: string[] = [];
+    const open = Promise.withResolvers<void>();
+    const first = shared.run('a', () => open.promise);
+    const works = ['b', 'c'].map((name, at) =>
+      shared.run('a', async (_tx, letNext) => {
+        told.push(`${name} begins`);
+        if (at === 0) letNext?.();
+        for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
+        told.push(`${name} ends, ${state.commits} committed`);
+      }),
+    );
+    const late = shared.run('a', async () => void told.push('d begins'));
+    open.resolve();
+    await Promise.all([first, ...works, late]);
+    assert.deepEqual(told, [
+      'b begins',
+      'c begins',
+      'b ends, 1 committed',
+      'c ends, 1 committed',
+      'd begins',
+    ]);
+    assert.equal(state.commits, 2);
+  });
+
+  it('are all done again when one fails that had let the next begin', async () => {
+    const { shared, state } = fakeDatabase();
+    const began: string[] = [];
+    const open = Promise.withResolvers<void>();
+    const first = shared.run('a', () => open.promise);
+    const failing = shared.run('a', async (_tx, letNext) => {
+      began.push('failing');
+      letNext?.();
+      for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+      throw new Error('no money');
+    });
+    const next = shared.run('a', async () => void began.push('next'));
+    open.resolve();
+    await first;
+    await assert.rejects(failing, /no money/);
+    await next;
+    assert.deepEqual(began, ['failing', 'next', 'failing', 'next']);
+    assert.equal(state.commits, 2);
+  });
+
   it('keep what they did when one of them fails', async () => {
     const { kept, run } = fakeDatabase();
     const refusal = new Error('no money');

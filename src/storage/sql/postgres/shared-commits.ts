@@ -8,10 +8,8 @@
  * locked by somebody else: only those who want that row wait for it. Where the database is away, or nobody knows whether the
  * commit happened, that is so for all of them.
  */
-import { DatabaseUnavailable, type SqlExecutor } from '../sql.ts';
+import { DatabaseUnavailable, type SqlExecutor, type Work } from '../sql.ts';
 import { isLocked } from './errors.ts';
-
-type Work<T> = (tx: SqlExecutor) => Promise<T>;
 
 interface Job {
   readonly queue: string;
@@ -127,9 +125,25 @@ async function runAll(
 ): Promise<Map<Job, unknown>> {
   const values = new Map<Job, unknown>();
   const runQueue = async (jobs: readonly Job[]): Promise<void> => {
-    for (const job of jobs) values.set(job, await job.work(tx));
+    const ends: Promise<unknown>[] = [];
+    for (const job of jobs) {
+      const { promise: isNext, resolve: letNext } = Promise.withResolvers<void>();
+      const end = job.work(tx, letNext).then((value) => values.set(job, value));
+      ends.push(end);
+      try {
+        await Promise.race([isNext, end]);
+      } catch {
+        break;
+      }
+    }
+    await allEnd(ends);
   };
-  const outcomes = await Promise.allSettled([...queues.values()].map(runQueue));
-  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  await allEnd([...queues.values()].map(runQueue));
   return values;
+}
+
+async function allEnd(works: readonly Promise<unknown>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(works)) {
+    if (outcome.status === 'rejected') throw outcome.reason;
+  }
 }
