@@ -32,11 +32,13 @@ export function isolate(
   // What a browser guessed the type of could turn out to be a page.
   headers['x-content-type-options'] = 'nosniff';
   if (isActiveType(contentType)) headers['content-security-policy'] = sandbox;
-  const vary = [headers.vary ?? []].flat();
-  if (origin === 'shared-without-pages') vary.push(pagesVaryBy);
+  if (origin === 'shared-without-pages') addVary(headers, pagesVaryBy);
   // A cache must not have for a service worker what it has for a page.
-  if (isJavaScript(contentType)) vary.push('Service-Worker');
-  if (vary.length > 0) headers.vary = vary.join(', ');
+  if (isJavaScript(contentType)) addVary(headers, 'Service-Worker');
+}
+
+function addVary(headers: Record<string, string | string[]>, names: string): void {
+  headers.vary = [headers.vary ?? [], names].flat().join(', ');
 }
 
 /** A script that would answer for every page of its path from then on (Service Workers §4.1). */

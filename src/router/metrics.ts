@@ -60,10 +60,13 @@ export function createRouterMetrics(metrics: Metrics, strategy: StrategyName) {
     ['gateway'],
   );
   const blocked = metrics.counter('router_blocked_requests_total', 'Requests for blocked content', ['type']);
-  const firstPicks = metrics.counter(
+  const firstPicks = new Map<string, number>();
+  collected(
+    metrics,
     'router_first_picks_total',
     'Requests by the gateway that the strategy sent them to first',
     ['strategy', 'gateway'],
+    () => [...firstPicks].map(([gateway, value]) => ({ labels: { strategy, gateway }, value })),
   );
   const hedgesSent = metrics.plainCounter(
     'router_hedges_sent_total',
@@ -97,7 +100,10 @@ export function createRouterMetrics(metrics: Metrics, strategy: StrategyName) {
     resolution: (outcome: string) => names.inc({ outcome }),
     disagreed: (gateway: string) => mismatches.inc({ gateway: series(gateway) }),
     blocked: (type: string) => blocked.inc({ type }),
-    firstPick: (gateway: string) => firstPicks.inc({ strategy, gateway: series(gateway) }),
+    firstPick(gateway: string): void {
+      const named = series(gateway);
+      firstPicks.set(named, (firstPicks.get(named) ?? 0) + 1);
+    },
     hedge(event: HedgeEvent): void {
       if (event === 'sent') hedgesSent.add();
       else hedged.inc({ won: String(event === 'won') });
@@ -161,12 +167,12 @@ function watchLiars(metrics: Metrics, gateways: () => readonly Watched[]): void 
 export type RouterMetrics = ReturnType<typeof createRouterMetrics>;
 
 /** A counter whose values are asked for at each scrape. */
-function collected(
+function collected<L extends string>(
   metrics: Metrics,
   name: string,
   help: string,
-  labelNames: readonly (keyof AttemptLabels)[],
-  read: () => readonly { readonly labels: Partial<AttemptLabels>; readonly value: number }[],
+  labelNames: readonly L[],
+  read: () => readonly { readonly labels: Readonly<Record<L, string>>; readonly value: number }[],
 ): void {
   new Counter({
     name,

@@ -94,6 +94,19 @@ async function send(
   answer: GatewayAnswer,
   accessPath: AccessPath,
 ): Promise<void> {
+  if (!parts.refusals.list.isEmpty) await refuseAnswer(parts, reply, answer, accessPath);
+  const { origin } = answer.gateway;
+  parts.telemetry?.verification(origin, 'skipped');
+  const sent = await parts.passThrough.send(request, reply, answer, accessPath, parts.stallTimeoutMs);
+  parts.telemetry?.bytes(origin, sent);
+}
+
+async function refuseAnswer(
+  parts: VerifiedParts,
+  reply: Reply,
+  answer: GatewayAnswer,
+  accessPath: AccessPath,
+): Promise<void> {
   const { refusals } = parts;
   const { id } = accessPath;
   try {
@@ -105,10 +118,6 @@ async function send(
     discard(answer);
     throw error;
   }
-  const { origin } = answer.gateway;
-  parts.telemetry?.verification(origin, 'skipped');
-  const sent = await parts.passThrough.send(request, reply, answer, accessPath, parts.stallTimeoutMs);
-  parts.telemetry?.bytes(origin, sent);
 }
 
 /** Which bytes an answer has; undefined for all, also where it does not say. */
