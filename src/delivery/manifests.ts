@@ -1,6 +1,8 @@
 /** Parsed manifests. A manifest never changes, so that each is read and parsed once. */
+
 import { LRUCache } from 'lru-cache';
 import { type Manifest, manifestContentType } from '../formats/manifest/manifest.ts';
+import { Together } from '../kernel/background/together.ts';
 
 /** Memory for parsed manifests, counted as a multiple of their text. */
 const maxBytes = 64 * 1024 * 1024;
@@ -24,7 +26,7 @@ export class ManifestCache<M extends Manifest | undefined> {
     // request would keep the processor busy.
     sizeCalculation: ({ size }) => Math.min(size * 3 + entryBytes, maxBytes),
   });
-  readonly #reading = new Map<string, Promise<M>>();
+  readonly #reading = new Together<string, M>();
 
   has(id: string): boolean {
     return this.#parsed.has(id);
@@ -34,16 +36,10 @@ export class ManifestCache<M extends Manifest | undefined> {
   get(id: string, read: () => Promise<ReadManifest<M>>): Promise<M> | M {
     const kept = this.#parsed.get(id);
     if (kept !== undefined) return kept.manifest;
-    let reading = this.#reading.get(id);
-    if (reading === undefined) {
-      reading = read()
-        .then((found) => {
-          this.#parsed.set(id, found);
-          return found.manifest;
-        })
-        .finally(() => this.#reading.delete(id));
-      this.#reading.set(id, reading);
-    }
-    return reading;
+    return this.#reading.run(id, async () => {
+      const found = await read();
+      this.#parsed.set(id, found);
+      return found.manifest;
+    });
   }
 }

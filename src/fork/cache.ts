@@ -1,7 +1,9 @@
 /** What was read from the fork: notes in a database, content in a folder of blobs. Both are bounded, and may be lost. */
+
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { tryParseJson } from '../formats/json.ts';
+import { Together } from '../kernel/background/together.ts';
 import type { Logger } from '../kernel/log.ts';
 import type { BlobCache } from '../storage/blobs/cache/cache.ts';
 import { openBlobCache } from '../storage/blobs/open.ts';
@@ -40,7 +42,7 @@ export class ForkCache {
   readonly #sql: Sql;
   readonly #maxNotesBytes: number;
   readonly #log: Logger;
-  readonly #asking = new Map<string, Promise<unknown>>();
+  readonly #asking = new Together<string, unknown>();
   #bytes: number;
 
   private constructor(options: ForkCacheOptions, sql: Sql, content: BlobCache, bytes: number) {
@@ -96,18 +98,19 @@ export class ForkCache {
 
   /** What never changes: asked for once. `ask` answers undefined for what is absent, which is not kept. */
   async once<T>(of: string, what: string, ask: () => Promise<T | undefined>): Promise<T | undefined> {
-    return await this.#together(`${of} ${what}`, async () => {
+    const value = this.#asking.run(`${of} ${what}`, async () => {
       const kept = (await this.note(of, what)) as T | undefined;
       if (kept !== undefined) return kept;
       const value = await ask();
       if (value !== undefined) await this.keep(of, what, value);
       return value;
     });
+    return (await value) as T | undefined;
   }
 
   /** What may change: asked for each time, and what was said last, an absence too, while the fork does not answer. */
   async latest<T>(of: string, what: string, ask: () => Promise<T | undefined>): Promise<T | undefined> {
-    return await this.#together(`${of} ${what}`, async () => {
+    const value = this.#asking.run(`${of} ${what}`, async () => {
       try {
         const value = await ask();
         await this.keep(of, what, value ?? null);
@@ -119,21 +122,12 @@ export class ForkCache {
         return kept ?? undefined;
       }
     });
+    return (await value) as T | undefined;
   }
 
   async close(): Promise<void> {
     await this.content.close();
     await this.#sql.close();
-  }
-
-  /** One question for all who ask it at once. */
-  async #together<T>(key: string, ask: () => Promise<T>): Promise<T> {
-    let asking = this.#asking.get(key) as Promise<T> | undefined;
-    if (asking === undefined) {
-      asking = ask().finally(() => this.#asking.delete(key));
-      this.#asking.set(key, asking);
-    }
-    return await asking;
   }
 
   async #trim(): Promise<void> {

@@ -2,8 +2,10 @@
  * Tells whoever resolves names for this operator which ones were changed, so that their readers see it at once. It is
  * never a reason for an action to fail: without it readers see the change when the record's time is over.
  */
+
 import { asciiLowerCase } from '../formats/ascii-case.ts';
 import type { SolanaAddress } from '../formats/solana/address.ts';
+import { within } from '../kernel/background/within.ts';
 import type { Logger } from '../kernel/log.ts';
 import { isChainFailure } from '../registry/errors.ts';
 import type { NameRegistry } from '../registry/name-registry.ts';
@@ -76,10 +78,7 @@ export class ChangedNames {
         log.warn({ err: error, listener: listener.name, changes }, 'was not told of a changed name');
       }),
     );
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, waitMs);
-    await Promise.race([Promise.all(told), late]);
-    clearTimeout(timer);
+    await within(waitMs, Promise.all(told));
   }
 
   /** Tokens are called as their name almost always. */

@@ -7,11 +7,13 @@
  * clock have been set meanwhile. A holder that was stopped for longer than its time
  * does not know that, so its decisions are stored behind the fence: in one transaction with a check of the row.
  */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../kernel/at-most.ts';
 import { backoffMs } from '../kernel/background/backoff.ts';
+import { within } from '../kernel/background/within.ts';
 import { clocks, LeaseWatch } from '../storage/sql/lease.ts';
 import type { Sql, SqlExecutor } from '../storage/sql/sql.ts';
 
@@ -63,7 +65,13 @@ export class Locks {
     const deadline = performance.now() + waitMs;
     const { before, leave } = this.#enter(key);
     try {
-      if (!(await endsWithin(before, waitMs))) throw busy(key);
+      if (
+        (await within(
+          waitMs,
+          before.then(() => true),
+        )) !== true
+      )
+        throw busy(key);
       const holder = await this.#take(key, deadline);
       try {
         return await work();
@@ -185,13 +193,3 @@ export class Locks {
 }
 
 const busy = (key: string) => new LockTimeout(`${key} is held by others`);
-
-async function endsWithin(before: Promise<void>, waitMs: number): Promise<boolean> {
-  const ending = new AbortController();
-  try {
-    const late = sleep(waitMs, false, { signal: ending.signal, ref: false });
-    return await Promise.race([before.then(() => true), late]);
-  } finally {
-    ending.abort();
-  }
-}

@@ -1,7 +1,7 @@
 /** Puts the parts of the upload surface together. */
+
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Credits } from '../credits/credits.ts';
 import { lackHeaderNames, type TopUpPage } from '../credits/lack.ts';
@@ -11,6 +11,7 @@ import { createForgetEvents } from '../events/forget-events.ts';
 import { createAdmin } from '../kernel/admin/admin.ts';
 import type { Figures } from '../kernel/admin/routes/state.ts';
 import { AtOnce } from '../kernel/background/at-once.ts';
+import { within } from '../kernel/background/within.ts';
 import { createClockWatch } from '../kernel/clock-watch.ts';
 import { createHealth } from '../kernel/http/health.ts';
 import { type App, createHttpServer, type HttpServer } from '../kernel/http/server.ts';
@@ -248,9 +249,7 @@ async function uploadFigures(shared: Shared, { head }: IntakePart): Promise<Figu
   const [items, bundles, balance] = await Promise.all([
     countItems(sql),
     countBundles(sql, now()),
-    Promise.race([nodes.balance(wallet.address), sleep(balanceWaitMs, undefined, { ref: false })]).catch(
-      () => undefined,
-    ),
+    within(balanceWaitMs, nodes.balance(wallet.address)).catch(() => undefined),
   ]);
   return {
     itemsWaiting: items.waiting,

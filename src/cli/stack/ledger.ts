@@ -4,11 +4,11 @@
  */
 
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import { parseAmount } from '../../credits/credits.ts';
 import { createCredits } from '../../credits/ledger/ledger.ts';
 import { LedgerSoundness } from '../../credits/ledger/soundness.ts';
+import { within } from '../../kernel/background/within.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
@@ -74,12 +74,7 @@ async function inspect(config: Config, log: Logger, soundness: LedgerSoundness):
     .catch((error: unknown) =>
       log.error({ err: error, path }, 'the file of the ledger could not be checked'),
     );
-  const late = new AbortController();
-  await Promise.race([
-    inspection,
-    sleep(inspectionWaitMs, undefined, { signal: late.signal }).catch(() => {}),
-  ]);
-  late.abort();
+  await within(inspectionWaitMs, inspection);
 }
 
 /** The configured provider, or the local one, told apart by nothing but address and keys. */

@@ -1,6 +1,7 @@
 /** What a gateway needs beside the chain: a database that takes writes, and free space on its disk. */
+
 import { statfs } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { within } from '../../kernel/background/within.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 
 export interface StorageHealthOptions {
@@ -48,11 +49,7 @@ export class StorageHealth {
         () => true,
         () => false,
       );
-    const late = new AbortController();
-    const timeout = sleep(writeTimeoutMs, false, { signal: late.signal, ref: false }).catch(() => false);
-    const isWritten = await Promise.race([writing, timeout]);
-    late.abort();
-    return isWritten ? undefined : 'The database does not take writes.';
+    return (await within(writeTimeoutMs, writing)) ? undefined : 'The database does not take writes.';
   }
 
   async #diskProblem(): Promise<string | undefined> {

@@ -3,11 +3,13 @@
  * only when every source that could be asked said so; where one could not, that failure is the answer. Whoever asks for
  * what is not to be had is told why by what is thrown: `Unavailable`, or the `UpstreamError` of a source.
  */
+
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Unavailability } from '../../delivery/availability.ts';
 import type { Download } from '../../delivery/download.ts';
 import { atMost } from '../../kernel/at-most.ts';
+import { Together } from '../../kernel/background/together.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 import type { ByteRange, ByteSource, OpenedBytes } from '../chain/byte-source.ts';
 import type { GatewayIndex } from '../chain-index/gateway-index.ts';
@@ -49,9 +51,9 @@ export class Content implements ByteSource {
   readonly #descriptions = new DescriptionCache();
   readonly #reads = new LRUCache<string, Read | 'failed'>({ ...atMost(50_000), ttl: readMs });
   readonly #downloads = new Map<string, OpenDownload>();
-  readonly #opening = new Map<string, Promise<OpenDownload>>();
-  readonly #learning = new Map<string, Promise<Described>>();
-  readonly #hashing = new Map<string, Promise<string | undefined>>();
+  readonly #opening = new Together<string, OpenDownload>();
+  readonly #learning = new Together<string, Described>();
+  readonly #hashing = new Together<string, string | undefined>();
 
   /** What is here already. */
   readonly cached: CachedContent;
@@ -70,12 +72,7 @@ export class Content implements ByteSource {
     if (located !== undefined) return this.#descriptions.know(describedBy(located));
     // Once for all who ask at once, but not across gateways, which would wait for each other.
     if (!isOwn(journey)) return await this.#learn(id, journey);
-    let learning = this.#learning.get(id);
-    if (learning === undefined) {
-      learning = this.#learn(id, journey).finally(() => this.#learning.delete(id));
-      this.#learning.set(id, learning);
-    }
-    return await learning;
+    return await this.#learning.run(id, () => this.#learn(id, journey));
   }
 
   /** What sources say of an id that the index does not know. */
@@ -204,12 +201,7 @@ export class Content implements ByteSource {
   hashOf(id: string, journey: Journey): Promise<string | undefined> {
     // Once for all who ask at once: what is too large for the cache would be fetched whole for each.
     if (!isOwn(journey)) return this.#hash(id, journey);
-    let hashing = this.#hashing.get(id);
-    if (hashing === undefined) {
-      hashing = this.#hash(id, journey).finally(() => this.#hashing.delete(id));
-      this.#hashing.set(id, hashing);
-    }
-    return hashing;
+    return this.#hashing.run(id, () => this.#hash(id, journey));
   }
 
   async #hash(id: string, journey: Journey): Promise<string | undefined> {
@@ -290,13 +282,7 @@ export class Content implements ByteSource {
    */
   #opened(described: Described, journey: Journey): Promise<OpenDownload> {
     if (!isOwn(journey)) return this.#download(described, journey);
-    const { id } = described;
-    let opening = this.#opening.get(id);
-    if (opening === undefined) {
-      opening = this.#download(described, journey).finally(() => this.#opening.delete(id));
-      this.#opening.set(id, opening);
-    }
-    return opening;
+    return this.#opening.run(described.id, () => this.#download(described, journey));
   }
 
   /** Not bound to the first reader: the others go on when that one leaves. */

@@ -1,4 +1,5 @@
 /** Transactions and bundles that somebody asks for, out of the order in which the importer comes to them. */
+import { Together } from '../../kernel/background/together.ts';
 import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import type { Lane } from '../../outside/arweave/request-pacer.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
@@ -15,7 +16,7 @@ export interface OnDemandImportOptions extends BundleIntake {
 export class OnDemandImport {
   readonly #options: OnDemandImportOptions;
   /** One fetch for all who ask for a transaction at the same time. */
-  readonly #fetching = new Map<string, Promise<boolean>>();
+  readonly #fetching = new Together<string, boolean>();
 
   constructor(options: OnDemandImportOptions) {
     this.#options = options;
@@ -49,7 +50,8 @@ export class OnDemandImport {
    */
   async queueTransaction(id: string, lane: Lane = 'import', again = false): Promise<boolean> {
     const { index, queue } = this.#options;
-    if ((await index.locate(id)) === undefined && !(await this.#fetchOnce(id, lane))) return false;
+    if ((await index.locate(id)) === undefined && !(await this.#fetching.run(id, () => this.fetch(id, lane))))
+      return false;
     const added = await queueKnownBundle(index, this.#options, id, ranks.asked, { again });
     if (added) queue.notify();
     return added;
@@ -63,14 +65,5 @@ export class OnDemandImport {
     if (header === undefined) return false;
     await indexHeader(index, header, mined === undefined);
     return true;
-  }
-
-  #fetchOnce(id: string, lane: Lane): Promise<boolean> {
-    let fetching = this.#fetching.get(id);
-    if (fetching === undefined) {
-      fetching = this.fetch(id, lane).finally(() => this.#fetching.delete(id));
-      this.#fetching.set(id, fetching);
-    }
-    return fetching;
   }
 }

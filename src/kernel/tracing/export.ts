@@ -2,8 +2,10 @@
  * The way of spans to the collector: the SDK's batches over OTLP/HTTP, with a bound on all that waits and a count of
  * what is lost, which the SDK does not tell. Requests never wait for it.
  */
+
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BatchSpanProcessor, type ReadableSpan, type SpanProcessor } from '@opentelemetry/sdk-trace';
+import { within } from '../background/within.ts';
 import type { PlainCounter } from '../metrics.ts';
 
 export interface ExportOptions {
@@ -76,11 +78,11 @@ export class SpanExport implements SpanProcessor {
   }
 
   async #stop(): Promise<void> {
-    const limit = Promise.withResolvers<void>();
-    const timer = setTimeout(limit.resolve, stopMs);
     // What cannot be sent is counted with its batch.
-    await Promise.race([this.#batches.shutdown().catch(() => {}), limit.promise]);
-    clearTimeout(timer);
+    await within(
+      stopMs,
+      this.#batches.shutdown().catch(() => {}),
+    );
     if (this.#waiting > 0) this.#count(this.#waiting, new Error('stopped before they were sent'));
   }
 

@@ -2,11 +2,13 @@
  * Names as they stand on the chain now: whether one is free, who owns it, what it points at, what was done with it, and
  * which ones an address owns. Receipts (`my-names`) say who bought; only this says who has.
  */
+
 import { Type } from 'typebox';
 import { hashName } from '../../formats/solana/accounts-arns.ts';
 import { isSolanaAddress } from '../../formats/solana/address.ts';
 import { auctionSeconds, extendableYears, gracePeriodSeconds } from '../../formats/solana/name-prices.ts';
 import { protocolIpfs, rootUndername } from '../../formats/solana/name-rules.ts';
+import { Together } from '../../kernel/background/together.ts';
 import type { App } from '../../kernel/http/app.ts';
 import type { NameHistory } from '../../registry/name-history.ts';
 import {
@@ -28,14 +30,9 @@ const errors = { 400: errorText, 503: errorText };
 
 export function arnsNamesRoutes(app: App, { registry, history, actions, now }: NamesContext): void {
   /** Who asks for the same name at the same time shares one reading. */
-  const reading = new Map<string, Promise<unknown>>();
-  const shared = <T>(key: string, read: () => Promise<T>): Promise<T> => {
-    const open = reading.get(key) as Promise<T> | undefined;
-    if (open !== undefined) return open;
-    const begun = read().finally(() => reading.delete(key));
-    reading.set(key, begun);
-    return begun;
-  };
+  const names = new Together<string, Awaited<ReturnType<typeof readName>>>();
+  const histories = new Together<string, Awaited<ReturnType<typeof readHistory>>>();
+  const owners = new Together<string, Awaited<ReturnType<NameRegistry['ownedNames']>>>();
   const seconds = () => Math.floor(now() / 1_000);
 
   app.get(
@@ -50,7 +47,7 @@ export function arnsNamesRoutes(app: App, { registry, history, actions, now }: N
     async (request, reply) => {
       const name = nameOf(request.params.name);
       reply.header('cache-control', 'no-store');
-      return shared(`name ${name}`, () => readName(registry, name, seconds(), actions?.key.address));
+      return names.run(name, () => readName(registry, name, seconds(), actions?.key.address));
     },
   );
 
@@ -67,7 +64,7 @@ export function arnsNamesRoutes(app: App, { registry, history, actions, now }: N
     async (request, reply) => {
       const name = nameOf(request.params.name);
       reply.header('cache-control', 'no-store');
-      return shared(`history ${name}`, () => readHistory(registry, history, name));
+      return histories.run(name, () => readHistory(registry, history, name));
     },
   );
 
@@ -86,7 +83,7 @@ export function arnsNamesRoutes(app: App, { registry, history, actions, now }: N
       const { address } = request.params;
       if (!isSolanaAddress(address)) throw badRequest('address must be a Solana address');
       reply.header('cache-control', 'no-store');
-      const owned = await shared(`owned ${address}`, () => registry.ownedNames(address));
+      const owned = await owners.run(address, () => registry.ownedNames(address));
       return {
         names: owned.map(({ record, ant }) => ({
           name: record.name,

@@ -3,8 +3,10 @@
  * the confirmations asked for. A payment to another wallet, of nothing, or that moved nothing credits nothing.
  * A payment that failed because its chain did not know it is credited when the chain shows it after all.
  */
+
 import { type Credits, winc } from '../../credits/credits.ts';
 import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
+import { Together } from '../../kernel/background/together.ts';
 import { networkOf, plainAddress } from '../../kernel/http/client-network.ts';
 import { AmountTooSmall, type Pricing, renderAdjustment } from '../../pricing/pricing.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
@@ -73,11 +75,11 @@ export class ChainPayments {
   readonly #now: () => number;
   readonly #limits: LookUpLimits;
   /** One search of a client network for an id at a time: it takes one place. */
-  readonly #searches = new Map<string, Promise<ChainPaymentRow>>();
+  readonly #searches = new Together<string, ChainPaymentRow>();
   /** One look at an unknown transaction at a time, for all who ask. */
-  readonly #lookUps = new Map<string, Promise<Searched>>();
+  readonly #lookUps = new Together<string, Searched>();
   /** The same for one that is stored. */
-  readonly #rechecks = new Map<string, Promise<ChainPaymentRow>>();
+  readonly #rechecks = new Together<string, ChainPaymentRow>();
 
   constructor(options: ChainPaymentsOptions) {
     this.#options = options;
@@ -100,7 +102,7 @@ export class ChainPayments {
     if (known !== undefined) return this.#current(known, reporter.client);
     const network = networkOf(plainAddress(reporter.client));
     const key = `${network} ${token.token} ${id}`;
-    return shared(this.#searches, key, () => this.#search(token, id, reporter));
+    return this.#searches.run(key, () => this.#search(token, id, reporter));
   }
 
   /**
@@ -216,7 +218,7 @@ export class ChainPayments {
     if (isFinal(row) || this.#now() < row.checked_at + this.#options.recheckMs) return row;
     // One that failed may never be found: it counts like one that is unknown.
     if (row.state === 'failed' && !(await this.#limits.takeShare(client))) return row;
-    return shared(this.#rechecks, `${row.chain} ${row.transaction_id}`, () => this.#recheck(row));
+    return this.#rechecks.run(`${row.chain} ${row.transaction_id}`, () => this.#recheck(row));
   }
 
   /** Looks once, and waits a little for a transaction that its sender has just sent. */
@@ -244,7 +246,7 @@ export class ChainPayments {
 
   /** A payment in the coin of a chain and one in a token on it are read differently, so that they share nothing here. */
   #look(token: AcceptedToken, id: string, referer: string | undefined): Promise<Searched> {
-    return shared(this.#lookUps, `${token.token} ${id}`, async () => {
+    return this.#lookUps.run(`${token.token} ${id}`, async () => {
       const known = await readRow(this.#options.sql, token.chain, id);
       if (known !== undefined) return known;
       const found = await this.#limits.look(() => readChain(token, id));
@@ -494,19 +496,6 @@ function mostTelling(errors: readonly unknown[]): unknown {
 }
 
 const heightOf = ({ blockHeight }: Transfer) => ({ block_height: blockHeight ?? null });
-
-/** One piece of work per key at a time; others who ask meanwhile wait for it. */
-async function shared<T>(running: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
-  const joined = running.get(key);
-  if (joined !== undefined) return joined;
-  const started = work();
-  running.set(key, started);
-  try {
-    return await started;
-  } finally {
-    running.delete(key);
-  }
-}
 
 const refused = (refusal: ChainRefusal) => new ChainPaymentRefused(refusal);
 const unavailable = (cause: unknown) => new ChainUnavailable('the chain cannot be asked', { cause });

@@ -2,9 +2,11 @@
  * Where items lie in their bundles, as gateways tell it: clients ask for it by `HEAD`, to read an item's signature
  * or its chunks for themselves. Nobody has proven it; what it leads to, they check.
  */
+
 import { LRUCache } from 'lru-cache';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { atMost } from '../../kernel/at-most.ts';
+import { within } from '../../kernel/background/within.ts';
 import { discard, type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
 import type { Headers } from './headers.ts';
 
@@ -56,10 +58,7 @@ export class Placements {
       asking = this.#learn(id).catch(() => {});
       this.#asked.set(id, asking);
     }
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, timeoutMs).unref();
-    await Promise.race([asking, late]);
-    clearTimeout(timer);
+    await within(timeoutMs, asking);
     return this.#known.get(id);
   }
 

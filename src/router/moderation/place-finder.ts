@@ -4,8 +4,10 @@
  * nowhere else, which nobody can tell from an item that was not unbundled yet, so they are asked about too, ever more
  * rarely.
  */
+
 import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { createJob, type Job } from '../../kernel/background/job.ts';
+import { within } from '../../kernel/background/within.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { Blocklist } from './blocklist.ts';
@@ -36,10 +38,7 @@ export class PlaceFinder implements Part {
 
   /** Asks now. What takes longer than a moment goes on by itself. */
   async find(id: string): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, blockWaitMs).unref();
-    await Promise.race([this.#ask(id), late]);
-    clearTimeout(timer);
+    await within(blockWaitMs, this.#ask(id));
   }
 
   async #findSome(): Promise<void> {

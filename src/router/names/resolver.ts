@@ -3,10 +3,12 @@
  * time to live, used a while longer while it is asked for again, and long after when nobody can be asked. That a
  * name points nowhere is remembered briefly.
  */
+
 import { LRUCache } from 'lru-cache';
 import type { NameChange } from '../../delivery/name-changes.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { atMost } from '../../kernel/at-most.ts';
+import { Together } from '../../kernel/background/together.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { contentRefused, nameConflict, nameNotFound, nameUnavailable, nameUnsupported } from '../errors.ts';
 import type { Gateway } from '../gateways/gateway.ts';
@@ -78,7 +80,7 @@ export class NameResolver {
   readonly #absent = new LRUCache<string, number>(atMost(maxNames));
   /** Names whose kept target is not to be used: its removal may still be on its way to the disk. */
   readonly #dropped = new LRUCache<string, true>(atMost(maxNames));
-  readonly #asking = new Map<string, Promise<Verdict>>();
+  readonly #asking = new Together<string, Verdict>();
   /** Names that were changed, with the time: what was learnt before is not used, whoever kept it. */
   readonly #changed = new LRUCache<string, number>(atMost(maxNames));
   /** Names of which the last that was heard is that nobody can tell: their readers do not wait to hear it again. */
@@ -156,7 +158,7 @@ export class NameResolver {
     for (const label of [...this.#absent.keys()].filter(isOf)) this.#absent.delete(label);
     for (const label of [...this.#names.keys()].filter(isOf)) this.#drop(label);
     // Who waits is told what comes; it is not remembered.
-    for (const label of [...this.#asking.keys()].filter(isOf)) this.#asking.delete(label);
+    this.#asking.forget(isOf);
   }
 
   /** Whether what was learnt then may be what stood before a change. */
@@ -204,18 +206,11 @@ export class NameResolver {
 
   /** One question for everybody who asks for the same name. */
   #ask(label: string): Promise<Verdict> {
-    const running = this.#asking.get(label);
-    if (running !== undefined) return running;
-    const asking: Promise<Verdict> = this.#vote(label)
-      .then((verdict) => {
-        if (this.#asking.get(label) === asking) this.#learn(label, verdict);
-        return verdict;
-      })
-      .finally(() => {
-        if (this.#asking.get(label) === asking) this.#asking.delete(label);
-      });
-    this.#asking.set(label, asking);
-    return asking;
+    return this.#asking.run(label, async (isForgotten) => {
+      const verdict = await this.#vote(label);
+      if (!isForgotten()) this.#learn(label, verdict);
+      return verdict;
+    });
   }
 
   #learn(label: string, verdict: Verdict): void {

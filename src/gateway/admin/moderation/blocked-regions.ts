@@ -10,6 +10,7 @@ import type { BlockedPlaces, Place } from '../../../delivery/moderation/block-se
 import { listedPlaces } from '../../../delivery/moderation/bundle-list.ts';
 import { bundleCountBytes, isTaggedBundle } from '../../../formats/ans104/bundle-header.ts';
 import { atMost } from '../../../kernel/at-most.ts';
+import { Together } from '../../../kernel/background/together.ts';
 import type { Span } from '../../../kernel/http/byte-ranges.ts';
 import { deleteRows, insertRows, selectIn } from '../../../storage/sql/many-rows.ts';
 import type { Sql } from '../../../storage/sql/sql.ts';
@@ -72,7 +73,7 @@ export class BlockedRegions {
   #isLoaded = true;
   /** Bundles whose list of items was compared with the blocked ids that have no place yet. */
   readonly #lookedInto = new LRUCache<string, true>(atMost(maxLookedInto));
-  readonly #looking = new Map<string, Promise<void>>();
+  readonly #looking = new Together<string, void>();
 
   constructor({ index, places, locateElsewhere, readPart }: BlockedRegionsOptions) {
     this.#index = index;
@@ -90,7 +91,7 @@ export class BlockedRegions {
     this.#walkedTo = 0;
     this.#isLoaded = false;
     this.#lookedInto.clear();
-    this.#looking.clear();
+    this.#looking.forget(() => true);
   }
 
   /**
@@ -103,14 +104,9 @@ export class BlockedRegions {
     }
     // What the index does not have may be a bundle as well.
     if (located !== undefined && !isTaggedBundle(located.tags)) return undefined;
+    const readPart = this.#readPart;
     // Many may ask at once for a bundle that is new.
-    const looking = this.#looking.get(id);
-    if (looking !== undefined) return looking;
-    const look = this.#readList(id, located, this.#readPart).finally(() => {
-      if (this.#looking.get(id) === look) this.#looking.delete(id);
-    });
-    this.#looking.set(id, look);
-    return look;
+    return this.#looking.run(id, () => this.#readList(id, located, readPart));
   }
 
   async #readList(bundle: string, located: Located | undefined, readPart: ReadPartOf): Promise<void> {

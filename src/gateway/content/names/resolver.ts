@@ -2,9 +2,12 @@
  * Where a name points. Answers are kept for as long as the record says; a stale one is served at once while a
  * fresh one is fetched, and when none can be had. One question at a time for each name, whoever asks.
  */
+
 import { LRUCache } from 'lru-cache';
 import type { NameChange } from '../../../delivery/name-changes.ts';
 import { atMost } from '../../../kernel/at-most.ts';
+import { Together } from '../../../kernel/background/together.ts';
+import { within } from '../../../kernel/background/within.ts';
 import type { Logger } from '../../../kernel/log.ts';
 import { NameAbsent, Unavailable, upstreamUnavailable } from '../../errors.ts';
 import { isOwn, type Journey, ownJourney } from '../sources/source.ts';
@@ -75,7 +78,7 @@ export class NameResolver {
   readonly #now: () => number;
   readonly #steadyNow: () => number;
   readonly #entries = new LRUCache<string, Entry>({ ...atMost(20_000), ttl: keepMs });
-  readonly #asking = new Map<string, Promise<Entry>>();
+  readonly #asking = new Together<string, Entry>();
   /** Names that were changed a moment ago. */
   readonly #changed = new LRUCache<string, true>({ ...atMost(20_000), ttl: settlingMs });
 
@@ -105,8 +108,12 @@ export class NameResolver {
     const isAlone = !isOwn(journey);
     const asking = isAlone ? this.#askSources(name, undername, journey) : this.#ask(key, name, undername);
     if (entry?.target === undefined) return await asking;
-    const fresh = await Promise.race([asking.catch(() => undefined), pause(this.#options.staleWaitMs)]);
-    return fresh ?? entry;
+    return (
+      (await within(
+        this.#options.staleWaitMs,
+        asking.catch(() => undefined),
+      )) ?? entry
+    );
   }
 
   /** The next question asks the sources again; what they were asked before is not kept. */
@@ -117,7 +124,7 @@ export class NameResolver {
         ? (key: string) => key.endsWith(`_${name}`)
         : (key: string) => key === `${undername}_${name}`;
     for (const key of [...this.#entries.keys()].filter(isOf)) this.#entries.delete(key);
-    for (const key of [...this.#asking.keys()].filter(isOf)) this.#asking.delete(key);
+    this.#asking.forget(isOf);
   }
 
   #changes(): number {
@@ -125,20 +132,11 @@ export class NameResolver {
   }
 
   #ask(key: string, name: string, undername: string): Promise<Entry> {
-    let asking = this.#asking.get(key);
-    if (asking === undefined) {
-      asking = this.#askSources(name, undername, ownJourney)
-        .then((entry) => {
-          if (this.#asking.get(key) === asking) this.#entries.set(key, entry);
-          return entry;
-        })
-        .finally(() => {
-          if (this.#asking.get(key) === asking) this.#asking.delete(key);
-        });
-      asking.catch(() => {}); // whoever waits is told
-      this.#asking.set(key, asking);
-    }
-    return asking;
+    return this.#asking.run(key, async (isForgotten) => {
+      const entry = await this.#askSources(name, undername, ownJourney);
+      if (!isForgotten()) this.#entries.set(key, entry);
+      return entry;
+    });
   }
 
   async #askSources(name: string, undername: string, journey: Journey): Promise<Entry> {
@@ -176,8 +174,4 @@ export class NameResolver {
     const freshMs = this.#changed.has(name) ? unsettledMs : absentMs;
     return { target: undefined, learntAt: this.#steadyNow(), freshMs, changes };
   }
-}
-
-function pause(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
 }

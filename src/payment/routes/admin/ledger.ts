@@ -1,5 +1,5 @@
 /** `/ledger/…`: what `turnpike ledger` does, over HTTP. */
-import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Type } from 'typebox';
 import { ChangeConflict } from '../../../credits/credits.ts';
 import type {
@@ -11,6 +11,7 @@ import type {
   WaitingGift,
 } from '../../../formats/admin-answers.ts';
 import { pageQuery, readPage } from '../../../kernel/admin/paging.ts';
+import { within } from '../../../kernel/background/within.ts';
 import { HttpError } from '../../../kernel/errors.ts';
 import type { App } from '../../../kernel/http/app.ts';
 import { parseAddress, type WalletAddress } from '../../../wallets/address.ts';
@@ -61,7 +62,7 @@ function readingRoutes(app: App, books: Bookkeeping): void {
     '/ledger/check',
     { schema: { summary: 'Prove that every balance is the sum of its entries', tags } },
     async (): Promise<LedgerCheckState> => {
-      await Promise.race([books.check(), sleep(checkWaitMs, undefined, { ref: false })]);
+      await within(checkWaitMs, books.check());
       return books.checkState;
     },
   );

@@ -1,7 +1,8 @@
 /** `GET /reconcile`, `POST /reconcile`: what the outside knows and the ledger does not, as after a restore. */
-import { setTimeout as sleep } from 'node:timers/promises';
+
 import { Type } from 'typebox';
 import type { ReconcileState } from '../../../formats/admin-answers.ts';
+import { within } from '../../../kernel/background/within.ts';
 import { HttpError } from '../../../kernel/errors.ts';
 import type { App } from '../../../kernel/http/app.ts';
 import type { Reconciler } from '../../../payments/reconciliation/reconciler.ts';
@@ -30,7 +31,7 @@ export function adminReconcileRoutes(app: App, reconciler: Reconciler): void {
     },
     async ({ body }): Promise<ReconcileState> => {
       if (!reconciler.start(body)) throw new HttpError(409, 'A reconciliation runs already');
-      await Promise.race([reconciler.settled(), sleep(waitMs, undefined, { ref: false })]);
+      await within(waitMs, reconciler.settled());
       return { report: reconciler.report ?? null };
     },
   );
