@@ -10,7 +10,9 @@
  * Addresses are normalised before they enter (wallets). Other forms of a wallet lead to its one account once they are
  * known (`unite`), wherever an address is taken here.
  */
+
 import { type Static, Type } from 'typebox';
+import type { Approval } from '../formats/approval.ts';
 import type { AppliedAdjustment, Winc } from '../pricing/pricing.ts';
 import type { SqlExecutor } from '../storage/sql/sql.ts';
 import { textOrNull } from '../storage/sql/typed-rows.ts';
@@ -175,17 +177,6 @@ export interface ApprovalRequest {
 
 /** `id`: of the data item that asks for it. */
 export type RevokeRequest = Pick<ApprovalRequest, 'id' | 'payer' | 'approved'>;
-
-/** Interface §2 "Approval", ready for JSON: `expirationDate` is absent when it never expires. */
-export interface Approval {
-  readonly approvalDataItemId: string;
-  readonly approvedAddress: string;
-  readonly payingAddress: string;
-  readonly approvedWincAmount: string;
-  readonly usedWincAmount: string;
-  readonly creationDate: string;
-  readonly expirationDate?: string;
-}
 
 export interface EndedApproval extends Approval {
   readonly inactiveReason: 'revoked' | 'expired' | 'used';

@@ -2,9 +2,11 @@
  * Bytes of the fork by id: `GET /raw/{id}` of a gateway, `GET /{id}` of a node. What was read to its end is kept, with
  * whether it was proven; parts of what is not kept are fetched as parts.
  */
+
 import { availabilityOf } from '../delivery/availability.ts';
 import { exactly, readAndClose } from '../delivery/streams.ts';
 import { isCount, memberOf, textOf } from '../formats/json.ts';
+import { headerOf, placeOf } from '../outside/answer-head.ts';
 import type { OpenAnswer } from '../outside/http.ts';
 import type { BlobWriter } from '../storage/blobs/blobs.ts';
 import type { ForkCache } from './cache.ts';
@@ -79,7 +81,7 @@ export class ForkedContent {
     answer.discard();
     if (status === 416 && range !== undefined) return await this.open(id, undefined, signal);
     if (status === 404 || status === 410 || status === 202) {
-      const state = availabilityOf(status, headerOf(answer, 'cache-control'));
+      const state = availabilityOf(status, headerOf(answer.headers, 'cache-control'));
       return state === 'absent' ? undefined : 'not-asked';
     }
     throw gateway.misspoke(`answered ${status} for ${id}`);
@@ -120,11 +122,11 @@ export class ForkedContent {
     const { size } = place;
     const length = Math.max(0, Math.min(range?.end ?? size, size) - start);
     const tooShort = (missing: number) => gateway.misspoke(`stopped ${missing} bytes early`);
-    const hash = headerOf(answer, 'x-ar-io-digest');
+    const hash = headerOf(answer.headers, 'x-ar-io-digest');
     const bytes = {
       size,
-      contentType: headerOf(answer, 'content-type'),
-      contentEncoding: headerOf(answer, 'content-encoding'),
+      contentType: headerOf(answer.headers, 'content-type'),
+      contentEncoding: headerOf(answer.headers, 'content-encoding'),
       hash: hash !== undefined && /^[A-Za-z0-9_-]{43}$/.test(hash) ? hash : undefined,
       verified: false,
       isKept: false,
@@ -186,20 +188,4 @@ function readKept(note: unknown): Kept | undefined {
     contentEncoding: textOf(note, 'contentEncoding'),
     verified: memberOf(note, 'verified') === true,
   };
-}
-
-function headerOf({ headers }: OpenAnswer, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
-}
-
-/** Where the body begins in the whole, and how large that is; undefined where the head does not say. */
-function placeOf(answer: OpenAnswer): { start: number; size: number } | undefined {
-  if (answer.status === 200) {
-    const length = headerOf(answer, 'content-length') ?? '';
-    return /^[0-9]{1,15}$/.test(length) ? { start: 0, size: Number(length) } : undefined;
-  }
-  const [, start, size] =
-    /^bytes ([0-9]{1,15})-[0-9]{1,15}\/([0-9]{1,15})$/.exec(headerOf(answer, 'content-range') ?? '') ?? [];
-  return size === undefined ? undefined : { start: Number(start), size: Number(size) };
 }

@@ -5,6 +5,7 @@
  * Times are Unix milliseconds, amounts of money are decimal text, and what is not known is null. Lists are pages: `next` is
  * handed in as `before` for the following one, and is null on the last.
  */
+import type { Approval } from './approval.ts';
 
 /** How one background job goes. */
 export interface JobReport {
@@ -242,24 +243,11 @@ export interface LedgerAccount {
     readonly winc: string;
     readonly controlledWinc: string;
     readonly effectiveBalance: string;
-    readonly givenApprovals: readonly SharedCredits[];
-    readonly receivedApprovals: readonly SharedCredits[];
+    readonly givenApprovals: readonly Approval[];
+    readonly receivedApprovals: readonly Approval[];
   };
   readonly entries: readonly LedgerEntry[];
   readonly next: string | null;
-}
-
-/** As the contract has it (interface §2 "Approval"). */
-export interface SharedCredits {
-  readonly approvalDataItemId: string;
-  readonly approvedAddress: string;
-  readonly payingAddress: string;
-  readonly approvedWincAmount: string;
-  readonly usedWincAmount: string;
-  /** ISO 8601. */
-  readonly creationDate: string;
-  /** Absent when it never expires. */
-  readonly expirationDate?: string;
 }
 
 /** `POST ledger/credit`. */

@@ -6,8 +6,10 @@
  * `node:crypto` makes two-prime keys only, so the primes come from `crypto.generatePrime` (on the libuv pool, in
  * parallel) and are put together here, as the version 1 structure of RFC 8017 §A.1.2.
  */
+
 import { createPrivateKey, createPublicKey, generatePrime, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
+import { integer, sequence } from '../formats/der.ts';
 
 const bits = 4096;
 const primeCount = 4;
@@ -99,26 +101,4 @@ function inverse(value: bigint, modulus: bigint): bigint {
   }
   if (remainder !== 1n) throw new Error('no inverse: the numbers share a factor');
   return coefficient < 0n ? coefficient + modulus : coefficient;
-}
-
-/** DER INTEGER of a number that is not negative (X.690 §8.3). */
-function integer(value: bigint): Buffer {
-  const hex = value.toString(16);
-  const bytes = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
-  return tagged(0x02, (bytes[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes);
-}
-
-function sequence(...members: Buffer[]): Buffer {
-  return tagged(0x30, Buffer.concat(members));
-}
-
-function tagged(tag: number, content: Buffer): Buffer {
-  return Buffer.concat([Buffer.of(tag), derLength(content.length), content]);
-}
-
-function derLength(length: number): Buffer {
-  if (length < 0x80) return Buffer.of(length);
-  const hex = length.toString(16);
-  const bytes = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
-  return Buffer.concat([Buffer.of(0x80 | bytes.length), bytes]);
 }

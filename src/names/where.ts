@@ -1,5 +1,7 @@
 /** Where a name works: what the chain says, what each known gateway shows, and who is behind. */
+
 import { LRUCache } from 'lru-cache';
+import type { GatewayView, WhereAnswer } from '../formats/name-where.ts';
 import { isPublicHost, publicLookup } from '../kernel/http/public-addresses.ts';
 import { HttpClient } from '../outside/http.ts';
 import { nameAtGateway, type ShownName } from '../outside/name-at-gateway.ts';
@@ -9,32 +11,6 @@ export interface KnownGateway {
   readonly origin: string;
   /** Of a list that others make: it is asked at public addresses only. */
   readonly foreign: boolean;
-}
-
-export interface GatewayView {
-  readonly gateway: string;
-  /** Silent: it did not say. */
-  readonly state: 'current' | 'stale' | 'silent';
-  readonly target: string | null;
-  readonly ttlSeconds?: number;
-  readonly resolvedAt?: string;
-  /** Until it asks again, as far as it tells. */
-  readonly secondsLeft?: number;
-  /** Of a cache in between. */
-  readonly ageSeconds?: number;
-  readonly problem?: string;
-}
-
-export interface WhereAnswer {
-  readonly name: string;
-  /** What the chain says; null: it points nowhere. */
-  readonly target: string | null;
-  readonly ttlSeconds?: number;
-  readonly antId?: string;
-  readonly readAt: string;
-  readonly gateways: GatewayView[];
-  /** Of those that show something else. */
-  readonly stale: string[];
 }
 
 interface WhereOptions {

@@ -1,5 +1,7 @@
 /** A part of stored content through a gateway: bounded, as text where it is text. */
+
 import { StartupError } from '../../kernel/errors.ts';
+import { placeOf } from '../../outside/answer-head.ts';
 import { HttpClient } from '../../outside/http.ts';
 
 export interface ReadRequest {
@@ -44,7 +46,7 @@ export async function readContent(
     const text = isTextType.test(contentType) ? textOf(bytes) : undefined;
     return {
       contentType,
-      size: sizeOf(answer.headers),
+      size: placeOf(answer)?.size ?? null,
       offset,
       bytes: bytes.length,
       ...(text === undefined ? { base64: bytes.toString('base64') } : { text }),
@@ -76,12 +78,6 @@ async function firstBytes(body: AsyncIterable<Buffer>, skip: number, most: numbe
     if (kept >= most) break;
   }
   return Buffer.concat(pieces);
-}
-
-function sizeOf(headers: Readonly<Record<string, string | string[] | undefined>>): number | null {
-  const range = /\/([0-9]{1,15})$/.exec(String(headers['content-range'] ?? ''))?.[1];
-  const text = range ?? headers['content-length'];
-  return typeof text === 'string' && /^[0-9]{1,15}$/.test(text) ? Number(text) : null;
 }
 
 /** Undefined where it is no text; a letter that the end cuts is left out. */

@@ -1,7 +1,8 @@
 /** What a wallet has and may use. Reads never show an expired approval: it is ended first. */
+import type { Approval } from '../../formats/approval.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { readText } from '../../storage/sql/typed-rows.ts';
-import { type Approval, type Balance, winc } from '../credits.ts';
+import { type Balance, winc } from '../credits.ts';
 import type { AccountReads } from './account-reads.ts';
 import { accountOfAddress, accountsOf, lockAccount } from './accounts.ts';
 import {

@@ -17,7 +17,7 @@ import {
   set,
   time,
   utf8String,
-} from './der.ts';
+} from '../../formats/der.ts';
 
 export interface Network {
   readonly address: string;

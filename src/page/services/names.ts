@@ -2,6 +2,7 @@
  * Names: what the payment service says of them and does with them (`/v1/arns`), and where gateways resolve them to. A
  * service that speaks the contract alone does not tell a name as it stands; then less is known of it, and said so.
  */
+import type { WhereAnswer } from '../../formats/name-where.ts';
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl, settings } from './settings.ts';
 
@@ -144,24 +145,6 @@ export interface CardPurchase {
   readonly failedReason?: string;
 }
 
-export interface GatewayView {
-  readonly gateway: string;
-  readonly state: 'current' | 'stale' | 'silent';
-  readonly target: string | null;
-  readonly ttlSeconds?: number;
-  readonly resolvedAt?: string;
-  readonly secondsLeft?: number;
-  readonly ageSeconds?: number;
-  readonly problem?: string;
-}
-
-export interface NameWhere {
-  readonly name: string;
-  readonly target: string | null;
-  readonly readAt: string;
-  readonly gateways: readonly GatewayView[];
-}
-
 export interface Resolved {
   readonly id: string;
   readonly ttlSeconds: number | undefined;
@@ -209,8 +192,8 @@ export async function readHistory(
 }
 
 /** What each gateway that the service knows shows; undefined where the service does not tell. */
-export const readWhere = (label: string, signal?: AbortSignal): Promise<NameWhere | undefined> =>
-  optional(get<NameWhere>(`/v1/arns/where/${encodeURIComponent(label)}`, signal));
+export const readWhere = (label: string, signal?: AbortSignal): Promise<WhereAnswer | undefined> =>
+  optional(get<WhereAnswer>(`/v1/arns/where/${encodeURIComponent(label)}`, signal));
 
 /** What was bought by or for an address; not what it has now. */
 export async function readReceipts(address: string, signal?: AbortSignal): Promise<readonly NameReceipt[]> {

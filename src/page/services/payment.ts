@@ -1,4 +1,5 @@
 /** How the page asks the payment service, typed; amounts are bigint here and text or numbers on the wire. */
+import type { Approval } from '../../formats/approval.ts';
 import { texts } from '../texts.ts';
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl } from './settings.ts';
@@ -49,16 +50,6 @@ export interface PaymentInfo {
 }
 
 export const paymentInfo = (signal?: AbortSignal): Promise<PaymentInfo> => ask('/v1/info', { signal });
-
-export interface Approval {
-  readonly approvalDataItemId: string;
-  readonly approvedAddress: string;
-  readonly payingAddress: string;
-  readonly approvedWincAmount: string;
-  readonly usedWincAmount: string;
-  readonly creationDate: string;
-  readonly expirationDate?: string | null;
-}
 
 export interface Balance {
   readonly winc: bigint;

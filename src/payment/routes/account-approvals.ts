@@ -2,8 +2,10 @@
  * GET /account/approvals: what one wallet may still take of another.
  * GET /account/approvals/get: all a wallet gave and received (interface §4.1).
  */
+
 import { Type } from 'typebox';
-import type { Approval, Credits } from '../../credits/credits.ts';
+import type { Credits } from '../../credits/credits.ts';
+import type { Approval } from '../../formats/approval.ts';
 import type { App, Reply } from '../../kernel/http/app.ts';
 import { readableAddress } from '../../wallets/address.ts';
 import { neverCache, sendExact } from '../answers.ts';

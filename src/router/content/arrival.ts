@@ -1,8 +1,10 @@
 /** Content that was uploaded a moment ago: a gateway has its bytes, and the record that proves them is on its way. */
+
 import { setTimeout } from 'node:timers/promises';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import { headerOf } from '../../outside/answer-head.ts';
 import { ContentUnavailable, unproven } from '../errors.ts';
-import { type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
+import type { GatewayAnswer } from '../gateways/gateway.ts';
 
 /** An upload is announced to its gateway within a moment; a reader waits no longer than that is worth. */
 const longestMs = 5_000;

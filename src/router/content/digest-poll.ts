@@ -1,14 +1,9 @@
 /** What several gateways say the hash of an id's bytes is. Counting leaves out whoever serves the bytes. */
+
 import type { TxId } from '../../formats/base64url.ts';
 import { withCharset } from '../../formats/media-type.ts';
-import {
-  type AskListener,
-  discard,
-  type Gateway,
-  type GatewayAnswer,
-  headerOf,
-  lengthOf,
-} from '../gateways/gateway.ts';
+import { headerOf, lengthIn } from '../../outside/answer-head.ts';
+import { type AskListener, discard, type Gateway, type GatewayAnswer } from '../gateways/gateway.ts';
 import { cost } from '../gateways/strategy.ts';
 
 export interface DigestVote {
@@ -101,7 +96,7 @@ function voteOf(answer: GatewayAnswer): DigestVote {
   return {
     gateway,
     digest: digestOf(headerOf(headers, 'x-ar-io-digest'), headerOf(headers, 'content-digest')),
-    size: lengthOf(answer),
+    size: lengthIn(answer.headers),
     contentType: said === undefined ? undefined : withCharset(said),
     contentEncoding: headerOf(headers, 'content-encoding'),
   };

@@ -9,9 +9,10 @@ import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
 import { slice } from '../../delivery/streams.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Logger } from '../../kernel/log.ts';
+import { lengthIn, partIn } from '../../outside/answer-head.ts';
 import { contentNotFound, verificationFailed } from '../errors.ts';
 import { type AnswerBody, readPieces } from '../gateways/answer-body.ts';
-import { discard, type Gateway, type GatewayAnswer, headerOf, lengthOf } from '../gateways/gateway.ts';
+import { discard, type Gateway, type GatewayAnswer } from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { HedgedAsks, HedgedOptions } from '../gateways/hedged-ask.ts';
 import { unprovenOf } from './arrival.ts';
@@ -117,7 +118,7 @@ export class Fetch {
     search: ExpectationSearch | undefined,
     tried: Set<Gateway>,
   ): Promise<Opened | undefined> {
-    const told = lengthOf(answer);
+    const told = lengthIn(answer.headers);
     if (told !== undefined && expectation.size !== undefined && told !== expectation.size) {
       this.#wrong(answer, expectation, id, { digest: undefined, size: told, promised: true });
       discard(answer);
@@ -283,9 +284,9 @@ export function typeOf({ contentType }: Pick<Expectation, 'contentType'>): strin
 
 /** Whether an answer is the rest of the same content from `start`, or the whole of it. */
 function continuesAt(answer: GatewayAnswer, start: number, size: number | undefined): boolean {
-  if (answer.status === 200) return size === undefined || lengthOf(answer) === size;
-  const range = /^bytes ([0-9]+)-[0-9]+\/([0-9]+|\*)$/.exec(headerOf(answer.headers, 'content-range') ?? '');
-  return Number(range?.[1]) === start && (size === undefined || Number(range?.[2]) === size);
+  if (answer.status === 200) return size === undefined || lengthIn(answer.headers) === size;
+  const part = partIn(answer.headers);
+  return part?.start === start && (size === undefined || part.size === size);
 }
 
 /** All of a body that has so many bytes, and their hash. */

@@ -2,9 +2,11 @@
  * Where an item lies in a chain transaction, as a gateway tells it and its own header proves: SHA-256 of the signature
  * that stands there is the id. A place that nobody proves would let any gateway close parts of other people's bundles.
  */
+
 import { maxItemHeaderBytes, parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { isTxId } from '../../formats/base64url.ts';
-import { discard, type Gateway, lengthOf, readBody } from '../gateways/gateway.ts';
+import { lengthIn } from '../../outside/answer-head.ts';
+import { discard, type Gateway, readBody } from '../gateways/gateway.ts';
 import type { GatewaySet } from '../gateways/gateway-set.ts';
 import type { EntryPlace } from '../moderation/entries.ts';
 import { placementOf } from './placements.ts';
@@ -28,7 +30,7 @@ async function placeAt(gateway: Gateway, id: string): Promise<EntryPlace | undef
   const told = head.status === 200 ? placementOf(head) : undefined;
   const root = told?.['x-ar-io-root-transaction-id'];
   const offset = told?.['x-ar-io-root-item-offset'] ?? told?.['x-ar-io-root-data-item-offset'];
-  const size = lengthOf(head);
+  const size = lengthIn(head.headers);
   if (root === undefined || root === id || !isTxId(root) || offset === undefined || size === undefined) {
     return undefined;
   }

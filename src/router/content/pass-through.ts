@@ -2,15 +2,17 @@
  * Content without verification: the gateway's answer, passed on as it comes. Ranges and conditions are the
  * gateway's to answer; nothing is kept. What a gateway says about itself is not repeated as the router's word.
  */
+
 import { createHash } from 'node:crypto';
 import { isolate } from '../../delivery/isolation.ts';
 import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import { endNow, takeOver } from '../../kernel/http/send-bytes.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
+import { lengthIn } from '../../outside/answer-head.ts';
 import { giveBack } from '../../outside/read-buffers.ts';
 import { contentNotFound, gatewayError } from '../errors.ts';
-import { copyHeaders, discard, type GatewayAnswer, lengthOf, readBody } from '../gateways/gateway.ts';
+import { copyHeaders, discard, type GatewayAnswer, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import { type AccessPath, addAccessPath, cacheControl, contentSafety, type Headers } from './headers.ts';
 import { placementOf } from './placements.ts';
@@ -100,7 +102,7 @@ export class PassThrough {
       takeOver(reply, answer.status, headers).end();
       return 0;
     }
-    const length = lengthOf(answer);
+    const length = lengthIn(answer.headers);
     try {
       if (length !== undefined && length <= wholeLimit) {
         // Read before the head leaves, so that one that breaks off can still be an error.

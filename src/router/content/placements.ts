@@ -7,7 +7,8 @@ import { LRUCache } from 'lru-cache';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { atMost } from '../../kernel/at-most.ts';
 import { within } from '../../kernel/background/within.ts';
-import { discard, type GatewayAnswer, headerOf } from '../gateways/gateway.ts';
+import { headerOf } from '../../outside/answer-head.ts';
+import { discard, type GatewayAnswer } from '../gateways/gateway.ts';
 import type { Headers } from './headers.ts';
 
 const rootHeader = 'x-ar-io-root-transaction-id';

@@ -5,6 +5,7 @@
  * Three ways to the fields, in this order: the header of the data item inside its bundle (by offsets that the
  * gateway tells), the chain's transaction, and GraphQL for items that are in no mined bundle yet.
  */
+
 import { createHash } from 'node:crypto';
 import { encodeItemHeader, type ItemHeader, parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { type SignatureType, signatureLayout } from '../../formats/ans104/signature-types.ts';
@@ -13,7 +14,8 @@ import { parseTransactionJson } from '../../formats/arweave/transaction-json.ts'
 import { verifyTransactionAsync } from '../../formats/arweave/transaction-signature.ts';
 import { isTxId, type TxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import { isRecord, memberOf } from '../../formats/json.ts';
-import { discard, type Gateway, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
+import { headerOf } from '../../outside/answer-head.ts';
+import { discard, type Gateway, type GatewayAnswer, readBody } from '../gateways/gateway.ts';
 import { dataRootCheck, digestCheck, type NewBodyCheck } from './body-check.ts';
 
 export interface SignatureProof {

@@ -4,8 +4,9 @@ import { isManifestType } from '../../delivery/manifests.ts';
 import { type TxId, tryDecodeBase64url } from '../../formats/base64url.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
+import { headerOf, partIn } from '../../outside/answer-head.ts';
 import { notFound } from '../errors.ts';
-import { discard, type GatewayAnswer, headerOf, readBody } from '../gateways/gateway.ts';
+import { discard, type GatewayAnswer, readBody } from '../gateways/gateway.ts';
 import { type ContentRequest, inManifest, redirectToFolder } from './content-request.ts';
 import type { AccessPath } from './headers.ts';
 import { placementOf } from './placements.ts';
@@ -122,8 +123,6 @@ async function refuseAnswer(
 
 /** Which bytes an answer has; undefined for all, also where it does not say. */
 function spansOf({ status, headers }: GatewayAnswer): Span[] | undefined {
-  const range = /^bytes ([0-9]{1,15})-([0-9]{1,15})\//.exec(headerOf(headers, 'content-range') ?? '');
-  return status === 206 && range !== null
-    ? [{ start: Number(range[1]), end: Number(range[2]) + 1 }]
-    : undefined;
+  const part = status === 206 ? partIn(headers) : undefined;
+  return part && [part];
 }

@@ -6,8 +6,9 @@ import { joinPieces } from '../../delivery/streams.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { Reply, Request } from '../../kernel/http/server.ts';
+import { lengthIn } from '../../outside/answer-head.ts';
 import { notFound, verificationFailed } from '../errors.ts';
-import { discard, lengthOf } from '../gateways/gateway.ts';
+import { discard } from '../gateways/gateway.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { answer } from './answer.ts';
 import { onceArrived, unprovenOf } from './arrival.ts';
@@ -239,7 +240,7 @@ async function describeUnread({ content, passThrough }: VerifiedParts, id: TxId)
   if (expectation === undefined) throw unprovenOf(id, upstream);
   const { contentEncoding, digest, method, by, size } = expectation;
   const placement = placementOf(upstream);
-  const told = lengthOf(upstream);
+  const told = lengthIn(upstream.headers);
   // A signature says nothing of the length: what is small is read for it, and what nobody proved is not told.
   if (size === undefined && told !== undefined && told <= wholeLimit) {
     const opened = await content.open(id);

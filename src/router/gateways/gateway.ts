@@ -1,9 +1,11 @@
 /** One gateway: how it is asked, and what came of it. Its origin is its name everywhere. */
+
 import { isIP } from 'node:net';
 import { type Dispatcher, errors, Pool } from 'undici';
 import { joinPieces } from '../../delivery/streams.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import { publicLookup } from '../../kernel/http/public-addresses.ts';
+import { type AnswerHeaders, headerOf, lengthIn } from '../../outside/answer-head.ts';
 import { onread } from '../../outside/read-buffers.ts';
 import { AnswerBody, BodyRefused, readPieces } from './answer-body.ts';
 import { Health, type HealthLimits, type Purpose } from './health.ts';
@@ -35,8 +37,6 @@ export interface Ask {
   /** Whoever asks finds out whether the bytes are right, and then tells what came of the attempt by `judge`. */
   readonly judged?: true;
 }
-
-export type AnswerHeaders = Record<string, string | string[] | undefined>;
 
 export interface GatewayAnswer {
   readonly gateway: Gateway;
@@ -250,11 +250,6 @@ class Exchange implements Dispatcher.DispatchHandler, PendingAsk {
   }
 }
 
-export function headerOf(headers: AnswerHeaders, name: string): string | undefined {
-  const value = headers[name];
-  return Array.isArray(value) ? value[0] : value;
-}
-
 /** Copies those of the headers that are there. */
 export function copyHeaders(from: AnswerHeaders, names: readonly string[], to: Record<string, string>): void {
   for (const name of names) {
@@ -263,16 +258,10 @@ export function copyHeaders(from: AnswerHeaders, names: readonly string[], to: R
   }
 }
 
-/** Bytes that the answer promises; undefined where it promises none. */
-export function lengthOf({ headers }: GatewayAnswer): number | undefined {
-  const text = headerOf(headers, 'content-length');
-  return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
 /** Lets go of a body nobody wants: that is no fault of the gateway's. */
 export function discard(answer: GatewayAnswer): void {
   answer.judge('success');
-  answer.body.discard(lengthOf(answer));
+  answer.body.discard(lengthIn(answer.headers));
 }
 
 /** The body of a small answer; one that is longer than `limit` or comes too slowly is a failure of the gateway's. */

@@ -1,8 +1,10 @@
 /** Asks one gateway what a name points at. */
+
 import { availabilityOf } from '../../delivery/availability.ts';
 import { memberOf } from '../../formats/json.ts';
 import { messageOf } from '../../kernel/errors.ts';
-import { discard, type Gateway, headerOf, readBody } from '../gateways/gateway.ts';
+import { headerOf } from '../../outside/answer-head.ts';
+import { discard, type Gateway, readBody } from '../gateways/gateway.ts';
 import type { Vote } from './consensus.ts';
 
 const answerLimit = 64 * 1024;

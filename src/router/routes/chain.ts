@@ -2,6 +2,7 @@
  * Chain reads and GraphQL on the root host, passed on to a gateway or node: clients that are pointed at the router
  * use them to check content for themselves. Nothing of it is kept, since blocks may still change.
  */
+
 import { isolate } from '../../delivery/isolation.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { memberOf, tryParseJson } from '../../formats/json.ts';
@@ -9,10 +10,11 @@ import type { Span } from '../../kernel/http/byte-ranges.ts';
 import { sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
 import { sendStream } from '../../kernel/http/send-stream.ts';
 import type { App, Reply, Request } from '../../kernel/http/server.ts';
+import { headerOf, lengthIn } from '../../outside/answer-head.ts';
 import type { Refusals } from '../content/refusals.ts';
 import type { OwnTarget } from '../content/serve.ts';
 import { gatewayError, notFound, pathOf, payloadTooLarge } from '../errors.ts';
-import { type Ask, copyHeaders, discard, headerOf, lengthOf, readBody } from '../gateways/gateway.ts';
+import { type Ask, copyHeaders, discard, readBody } from '../gateways/gateway.ts';
 import type { HedgedAsks } from '../gateways/hedged-ask.ts';
 import type { ChainReaders } from '../gateways/part.ts';
 
@@ -94,7 +96,7 @@ export class ChainProxy {
     discard(answer);
     const id = headerOf(answer.headers, 'x-arweave-chunk-tx-id');
     const start = Number(headerOf(answer.headers, 'x-arweave-chunk-relative-start-offset'));
-    const size = lengthOf(answer);
+    const size = lengthIn(answer.headers);
     if (id === undefined || !isTxId(id) || !Number.isSafeInteger(start) || size === undefined) {
       throw gatewayError('No gateway tells which transaction the chunk belongs to');
     }

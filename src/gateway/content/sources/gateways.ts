@@ -3,11 +3,13 @@
  * digest they announce; it is never called proven. A gateway that fails rests before it is asked again, which is
  * not the same as saying that it has nothing.
  */
+
 import { exactly } from '../../../delivery/streams.ts';
+import { headerOf, placeOf, sizeOf } from '../../../outside/answer-head.ts';
 import type { HttpClient } from '../../../outside/http.ts';
 import type { ByteRange } from '../../chain/byte-source.ts';
 import { Unavailable, UpstreamRefusal, upstreamFailed, upstreamUnavailable } from '../../errors.ts';
-import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
+import { fetchBytes, stoppedEarly } from './http-bytes.ts';
 import { type ContentSource, type Journey, journeyHeaders, mayAsk } from './source.ts';
 
 const restMs = 10_000;
@@ -128,14 +130,14 @@ function otherGateway(url: string, options: GatewaySourcesOptions): OtherGateway
     }
     const { size } = place;
     const end = Math.min(range?.end ?? size, size);
-    const hash = fetched.header('x-ar-io-digest');
+    const hash = headerOf(fetched.headers, 'x-ar-io-digest');
     return {
       size,
       proven: false,
       hash: hash !== undefined && /^[A-Za-z0-9_-]{43}$/.test(hash) ? hash : undefined,
-      contentType: fetched.header('content-type'),
-      contentEncoding: fetched.header('content-encoding'),
-      hops: sizeOf(fetched.header('x-ar-io-hops')) ?? journey.hops + 1,
+      contentType: headerOf(fetched.headers, 'content-type'),
+      contentEncoding: headerOf(fetched.headers, 'content-encoding'),
+      hops: sizeOf(headerOf(fetched.headers, 'x-ar-io-hops')) ?? journey.hops + 1,
       stream: exactly(fetched.body, skip, Math.max(0, end - start), stoppedEarly),
       discard: fetched.discard,
     };

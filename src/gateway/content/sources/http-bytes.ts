@@ -1,5 +1,7 @@
 /** Fetching bytes from another HTTP server, with every way it can go wrong told apart. */
+
 import { availabilityOf } from '../../../delivery/availability.ts';
+import type { AnswerHeaders } from '../../../outside/answer-head.ts';
 import { type HttpClient, type OpenAnswer, OutsideUnavailable } from '../../../outside/http.ts';
 import {
   Unavailable,
@@ -24,7 +26,7 @@ export interface FetchBytesOptions {
 
 export interface FetchedBytes {
   readonly status: number;
-  header(name: string): string | undefined;
+  readonly headers: AnswerHeaders;
   readonly body: AsyncIterable<Buffer>;
   /** Ends the exchange without reading the body. */
   discard(): void;
@@ -54,27 +56,7 @@ export async function fetchBytes(options: FetchBytesOptions): Promise<FetchedByt
     if (status === 451) throw new UpstreamRefusal(error);
     throw status === 429 || status === 503 ? upstreamUnavailable(error) : upstreamFailed(error);
   }
-  return {
-    status,
-    header: (name) => single(headers[name]),
-    body: withUpstreamErrors(body),
-    discard,
-  };
-}
-
-function single(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value;
-}
-
-/** Where the body begins in the whole, and how large the whole is; undefined where the head does not say. */
-export function placeOf({ status, header }: FetchedBytes): { start: number; size: number } | undefined {
-  if (status === 200) {
-    const size = sizeOf(header('content-length'));
-    return size === undefined ? undefined : { start: 0, size };
-  }
-  const match = /^bytes (?:([0-9]{1,16})-[0-9]{1,16}|\*)\/([0-9]{1,16})$/.exec(header('content-range') ?? '');
-  const size = sizeOf(match?.[2]);
-  return size === undefined ? undefined : { start: sizeOf(match?.[1]) ?? 0, size };
+  return { status, headers, body: withUpstreamErrors(body), discard };
 }
 
 async function open({ client, url, headers, signal, ...limits }: FetchBytesOptions): Promise<OpenAnswer> {
@@ -103,13 +85,6 @@ function failure(error: unknown): Error {
   // Of connecting, of the head and of the body.
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   return code.includes('TIMEOUT') ? upstreamTimeout(error) : upstreamFailed(error);
-}
-
-/** A decimal size in a header, or undefined. */
-export function sizeOf(text: string | undefined): number | undefined {
-  if (text === undefined || !/^[0-9]{1,16}$/.test(text)) return undefined;
-  const size = Number(text);
-  return Number.isSafeInteger(size) ? size : undefined;
 }
 
 /** Of a source that sends fewer bytes than it said. */

@@ -2,10 +2,12 @@
  * Items that were uploaded here and are not on the chain yet: `GET {upload_url}/v1/data-item/{id}` answers the
  * whole item, and says where its payload begins.
  */
+
 import { exactly } from '../../../delivery/streams.ts';
+import { headerOf, placeOf, sizeOf } from '../../../outside/answer-head.ts';
 import { HttpClient } from '../../../outside/http.ts';
 import { upstreamFailed, upstreamUnavailable } from '../../errors.ts';
-import { fetchBytes, placeOf, sizeOf, stoppedEarly } from './http-bytes.ts';
+import { fetchBytes, stoppedEarly } from './http-bytes.ts';
 import type { ContentSource } from './source.ts';
 
 const connections = 64;
@@ -45,7 +47,7 @@ export function uploadedItems(
         stallTimeoutMs,
       });
       if (fetched === undefined) return undefined;
-      const offset = sizeOf(fetched.header('x-payload-offset'));
+      const offset = sizeOf(headerOf(fetched.headers, 'x-payload-offset'));
       const place = placeOf(fetched);
       const start = range?.start ?? 0;
       const skip = (offset ?? 0) + start - (place?.start ?? 0);
@@ -60,7 +62,7 @@ export function uploadedItems(
         size,
         proven: false,
         hash: undefined,
-        contentType: fetched.header('x-payload-content-type'),
+        contentType: headerOf(fetched.headers, 'x-payload-content-type'),
         hops: 0,
         stream: exactly(fetched.body, skip, Math.max(0, end - start), stoppedEarly),
         discard: fetched.discard,

@@ -1,5 +1,7 @@
 /** What each gateway that the service knows shows for a name, beside what the chain says. */
+
 import { useState } from 'preact/hooks';
+import type { GatewayView, WhereAnswer } from '../../../formats/name-where.ts';
 import { Button } from '../../kit/button.tsx';
 import { Card, Fact, Facts } from '../../kit/card.tsx';
 import { Select } from '../../kit/form.tsx';
@@ -8,7 +10,7 @@ import { Loaded, useLoad } from '../../kit/load.tsx';
 import { Empty, Skeleton } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Badge, Id } from '../../kit/value.tsx';
-import { type GatewayView, labelOf, type NameNow, type NameWhere, readWhere } from '../../services/names.ts';
+import { labelOf, type NameNow, readWhere } from '../../services/names.ts';
 import { texts } from '../../texts.ts';
 import { completedOf } from './search.tsx';
 
@@ -60,7 +62,7 @@ export function WhereTab({ now: { name, records } }: { readonly now: NameNow }) 
   );
 }
 
-function Summary({ found: { target, gateways } }: { readonly found: NameWhere }) {
+function Summary({ found: { target, gateways } }: { readonly found: WhereAnswer }) {
   const count = (state: GatewayView['state']): number =>
     gateways.filter((view) => view.state === state).length;
   const [behind, silent] = [count('stale'), count('silent')];

@@ -1,5 +1,7 @@
 /** What will be uploaded: the files with their types and tags, the folder's address, and what it costs. */
+
 import { useSignal } from '@preact/signals';
+import type { Approval } from '../../../formats/approval.ts';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Card, Columns, Fact, Facts } from '../../kit/card.tsx';
 import { Checkbox, Select } from '../../kit/form.tsx';
@@ -8,7 +10,7 @@ import { Loaded, useLoad } from '../../kit/load.tsx';
 import { Skeleton } from '../../kit/state.tsx';
 import type { Column } from '../../kit/table.tsx';
 import { Amount, Badge, Bytes, Id } from '../../kit/value.tsx';
-import { type Approval, balanceOf, rates } from '../../services/payment.ts';
+import { balanceOf, rates } from '../../services/payment.ts';
 import { texts } from '../../texts.ts';
 import { openWalletChooser, type Wallet, wallet } from '../../wallet/wallet.ts';
 import { DropZone } from './choose.tsx';

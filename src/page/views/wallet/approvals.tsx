@@ -1,8 +1,9 @@
 /** Credits that are lent, given and received. */
+
 import type { ComponentChildren } from 'preact';
+import type { Approval } from '../../../formats/approval.ts';
 import { Table } from '../../kit/table.tsx';
 import { Amount, Id, Time } from '../../kit/value.tsx';
-import type { Approval } from '../../services/payment.ts';
 import { texts } from '../../texts.ts';
 
 interface Props {

@@ -1,5 +1,7 @@
 /** Credits lent to other wallets: a signed, public item says so, and another takes it back. */
+
 import { useState } from 'preact/hooks';
+import type { Approval } from '../../../formats/approval.ts';
 import { Button } from '../../kit/button.tsx';
 import { Card, Columns } from '../../kit/card.tsx';
 import { confirmAction } from '../../kit/dialog.tsx';
@@ -9,7 +11,7 @@ import { type Load, Loaded, useLoad } from '../../kit/load.tsx';
 import { notify } from '../../kit/notify.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Empty } from '../../kit/state.tsx';
-import { type Approval, type Balance, balanceOf } from '../../services/payment.ts';
+import { type Balance, balanceOf } from '../../services/payment.ts';
 import { texts } from '../../texts.ts';
 import { type Wallet, wallet } from '../../wallet/wallet.ts';
 import { addressKind, parseAmount } from './amounts.ts';

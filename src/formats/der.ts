@@ -1,4 +1,4 @@
-/** As much of DER (ITU-T X.690 §10) as certificates are written in: each value is its tag, its length and its bytes. */
+/** As much of DER (ITU-T X.690 §10) as certificates and keys are written in: each value is its tag, its length and its bytes. */
 
 type Bytes = Uint8Array;
 
