@@ -1,6 +1,6 @@
 /** Names as people write them. */
 import { asciiLowerCase } from '../../formats/ascii-case.ts';
-import { isArnsName, isUndername, rootUndername } from '../../formats/solana/name-rules.ts';
+import { isArnsName, isUndername, labelOf, rootUndername } from '../../formats/solana/name-rules.ts';
 import { UsageError } from '../command.ts';
 
 export interface NameParts {
@@ -19,5 +19,4 @@ export function splitName(given: string): NameParts {
 }
 
 /** As gateways are asked for it. */
-export const joinedName = ({ base, undername }: NameParts): string =>
-  undername === rootUndername ? base : `${undername}_${base}`;
+export const joinedName = ({ base, undername }: NameParts): string => labelOf(base, undername);

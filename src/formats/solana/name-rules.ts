@@ -37,6 +37,10 @@ export function isUndername(text: string): boolean {
   return text === rootUndername || undername.test(text);
 }
 
+/** How a name is written in a host or a path. */
+export const labelOf = (name: string, undername: string): string =>
+  undername === rootUndername ? name : `${undername}_${name}`;
+
 export function isArweaveId(text: string): boolean {
   return arweaveId.test(text);
 }

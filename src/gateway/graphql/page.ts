@@ -2,7 +2,7 @@
  * A page to try queries: editor, variables, answer, and the schema read by introspection. One document, no script
  * or style from elsewhere, so that it works offline and under a strict policy.
  */
-import { createHash } from 'node:crypto';
+import { sourceHash } from '../../kernel/http/page/page.ts';
 
 const style = `
 :root { color-scheme: light dark; --line: #8884; --accent: #2a6f97; }
@@ -92,12 +92,10 @@ const example = `{
   }
 }`;
 
-const sha256 = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-
 export const graphqlPagePolicy = [
   "default-src 'none'",
-  `script-src ${sha256(script)}`,
-  `style-src ${sha256(style)}`,
+  `script-src ${sourceHash(script)}`,
+  `style-src ${sourceHash(style)}`,
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

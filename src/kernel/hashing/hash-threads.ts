@@ -1,5 +1,4 @@
 /** Threads that hash streams, made when they are first needed and kept for the next. */
-import type { Hash } from 'node:crypto';
 import { type HashAlgorithm, HashThread } from './hash-thread.ts';
 
 /** Below this a thread is not worth its wake-up. */
@@ -67,8 +66,13 @@ export class HashThreads {
   }
 }
 
-/** On the event loop. */
-export function hashHere(hash: Pick<Hash, 'update' | 'digest'>): StreamHash {
+interface PlainHash {
+  update(bytes: Uint8Array): unknown;
+  digest(): Buffer;
+}
+
+/** On the event loop; goes on with what is hashed already. */
+export function hashHere(hash: PlainHash): StreamHash {
   return {
     update(bytes) {
       hash.update(bytes);

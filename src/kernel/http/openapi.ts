@@ -2,11 +2,12 @@
  * The OpenAPI document of a surface, made from its route schemas, at `/openapi.json`; and at `/api-docs` as one page to
  * read: HTML made on the server, no script, nothing from elsewhere.
  */
-import { hash } from 'node:crypto';
+
 import swagger from '@fastify/swagger';
 import { isRecord } from '../../formats/json.ts';
 import type { App } from './app.ts';
 import { escapeHtml } from './page/html.ts';
+import { sourceHash } from './page/page.ts';
 
 export interface OpenApiInfo {
   /** For the OpenAPI document. */
@@ -109,7 +110,7 @@ td p + pre { margin-top: 0.4rem; }
 /** Nothing may load or run on the page but its own style sheet (CSP Level 3 §6). */
 const apiDocsPolicy = [
   "default-src 'none'",
-  `style-src 'sha256-${hash('sha256', apiDocsStyle, 'base64')}'`,
+  `style-src ${sourceHash(apiDocsStyle)}`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

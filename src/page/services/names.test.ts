@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { labelOf } from '../../formats/solana/name-rules.ts';
 import { ServiceError } from './console.ts';
-import { actionStatus, buyByCard, labelOf, nameUrl, priceOf, readName, readOwned } from './names.ts';
+import { actionStatus, buyByCard, nameUrl, priceOf, readName, readOwned } from './names.ts';
 import { readSettings } from './settings.ts';
 
 const target = 'T9_V2HfiAq5qlLzObfyayj2-cjPujxpg25TRi4OZbe4';

@@ -2,6 +2,7 @@
  * Names: what the payment service says of them and does with them (`/v1/arns`), and where gateways resolve them to. A
  * service that speaks the contract alone does not tell a name as it stands; then less is known of it, and said so.
  */
+
 import type { WhereAnswer } from '../../formats/name-where.ts';
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl, settings } from './settings.ts';
@@ -323,9 +324,6 @@ export function nameUrl(at: 'gateway' | 'router', label: string): string | undef
   const { sandbox, routerHosts } = settings();
   return (at === 'gateway' ? sandbox : routerHosts)?.replace('{label}', label);
 }
-
-export const labelOf = (name: string, undername: string): string =>
-  undername === '@' ? name : `${undername}_${name}`;
 
 function purchaseQuery({ type, years, increaseQty }: Purchase): URLSearchParams {
   const query = new URLSearchParams();

@@ -1,7 +1,7 @@
 /** The deep hash of a payload while it streams: here for a small one, on a thread for a large one. */
 import { hash } from 'node:crypto';
 import { DeepHashBlob, deepHashAppend } from '../../formats/deep-hash.ts';
-import { HashThreads, type StreamHash } from '../../kernel/hashing/hash-threads.ts';
+import { HashThreads, hashHere, type StreamHash } from '../../kernel/hashing/hash-threads.ts';
 
 export type PayloadHash = StreamHash;
 
@@ -33,17 +33,5 @@ function deepHash(bytesHash: StreamHash): PayloadHash {
     },
     digest: async () => deepHashAppend(hash('sha384', `blob${size}`, 'buffer'), await bytesHash.digest()),
     release: () => bytesHash.release(),
-  };
-}
-
-/** Goes on with what is hashed already. */
-export function hashHere(hash: DeepHashBlob): PayloadHash {
-  return {
-    update(bytes) {
-      hash.update(bytes);
-      return undefined;
-    },
-    digest: async () => hash.digest(),
-    release() {},
   };
 }

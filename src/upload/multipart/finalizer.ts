@@ -3,6 +3,7 @@
  * other; what was not hashed then is read now. The parts stay where they are and become the item's bytes: nothing is
  * written again. What was being finalized when the process died is taken up again.
  */
+
 import { Type } from 'typebox';
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';
@@ -11,10 +12,11 @@ import { createJob, type Job } from '../../kernel/background/job.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { HttpError } from '../../kernel/errors.ts';
+import { hashHere } from '../../kernel/hashing/hash-threads.ts';
 import { returnAbandoned } from '../../payments/x402/purchases.ts';
 import { jsonReader } from '../../storage/sql/typed-rows.ts';
 import { ApprovalRefused, RevokeRefused, translateError, uploadErrors } from '../errors.ts';
-import { hashHere, type PayloadHash } from '../hashing/payload-hash.ts';
+import type { PayloadHash } from '../hashing/payload-hash.ts';
 import { type Accepted, type Admitted, type Intake, type IntakeDeps, verify } from '../intake/intake.ts';
 import type { StoredPayload } from '../intake/payload-sink.ts';
 import type { Payers } from '../intake/payment.ts';

@@ -1,8 +1,10 @@
 /** Who knows names: the registry on the chain, and other gateways. */
+
 import { availabilityOf } from '../../../delivery/availability.ts';
 import type { ForkedNames } from '../../../fork/names.ts';
 import { isTxId } from '../../../formats/base64url.ts';
 import { isCount, memberOf } from '../../../formats/json.ts';
+import { labelOf } from '../../../formats/solana/name-rules.ts';
 import type { HttpClient } from '../../../outside/http.ts';
 import type { NameRegistry } from '../../../registry/name-registry.ts';
 import { Unavailable, upstreamFailed } from '../../errors.ts';
@@ -72,9 +74,6 @@ export function namesOfFork(names: ForkedNames, shown: string): NameSource {
     },
   };
 }
-
-const labelOf = (name: string, undername: string): string =>
-  undername === '@' ? name : `${undername}_${name}`;
 
 /** What a gateway says that a name points at. */
 function targetOf(body: unknown, url: string): NameTarget {

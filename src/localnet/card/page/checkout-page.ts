@@ -2,15 +2,14 @@
  * The page that a checkout session is paid on: complete without scripts, usable with a keyboard and a screen
  * reader, and with nothing to fetch from anywhere.
  */
-import { createHash } from 'node:crypto';
+
 import { html, Markup, type Part } from '../../../kernel/http/page/html.ts';
+import { sourceHash } from '../../../kernel/http/page/page.ts';
 import type { CheckoutSession, LineItem } from '../objects.ts';
 import { testCards } from '../test-cards.ts';
 import type { FieldName, Typed, Wrong } from './checkout-form.ts';
 import { script } from './script.ts';
 import { style } from './style.ts';
-
-const sourceHash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 /**
  * Only our own style and script. `form-action` must name where the answer redirects to as well, since browsers

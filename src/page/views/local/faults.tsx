@@ -1,4 +1,5 @@
 /** The switchboard: each stand-in of the outside world with what it can be made to do wrong. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
@@ -116,64 +117,74 @@ function ArweaveSwitches() {
     />
   );
   return (
-    <Card title={words.arweave} actions={<Switch isOn={isOn} />} tone={isOn ? 'warn' : 'neutral'}>
-      <p class="soft">{words.arweaveNote}</p>
-      <Form onSubmit={() => !isNothing && !numbers.isWrong && apply()} busy={actions.busy !== undefined}>
-        {numbers.field('latencyMs', words.latencyMs, words.milliseconds)}
-        {numbers.field('status', words.status, undefined, words.statusHint)}
-        {flag('hang')}
-        {flag('truncateChunks')}
-        {flag('wrongChunks')}
-        {numbers.field('wrongHeight', words.wrongHeight, words.blocks)}
-        <TextField
-          label={words.path}
-          hint={words.pathHint}
-          value={path}
-          onInput={setPath}
-          mono
-          maxLength={200}
-        />
-        <Select
-          label={words.from}
-          value={from}
-          onChange={setFrom}
-          options={(['everybody', 'clients', 'services'] as const).map((value) => ({
-            value,
-            label: words[value],
-          }))}
-        />
-        {numbers.field('count', words.count, words.times, words.countHint)}
-        <SwitchButtons
-          isOn={isOn}
-          canApply={!isNothing && !numbers.isWrong}
-          busy={actions.busy}
-          clear={clear}
-        />
-      </Form>
-    </Card>
+    <FaultCard
+      title={words.arweave}
+      note={words.arweaveNote}
+      isOn={isOn}
+      canApply={!isNothing && !numbers.isWrong}
+      busy={actions.busy}
+      apply={apply}
+      clear={clear}
+    >
+      {numbers.field('latencyMs', words.latencyMs, words.milliseconds)}
+      {numbers.field('status', words.status, undefined, words.statusHint)}
+      {flag('hang')}
+      {flag('truncateChunks')}
+      {flag('wrongChunks')}
+      {numbers.field('wrongHeight', words.wrongHeight, words.blocks)}
+      <TextField
+        label={words.path}
+        hint={words.pathHint}
+        value={path}
+        onInput={setPath}
+        mono
+        maxLength={200}
+      />
+      <Select
+        label={words.from}
+        value={from}
+        onChange={setFrom}
+        options={(['everybody', 'clients', 'services'] as const).map((value) => ({
+          value,
+          label: words[value],
+        }))}
+      />
+      {numbers.field('count', words.count, words.times, words.countHint)}
+    </FaultCard>
   );
 }
 
 const defined = <K extends string>(name: K, value: number | undefined) =>
   value === undefined ? {} : { [name]: value };
 
-interface SwitchButtonsProps {
+interface FaultCardProps {
+  readonly title: string;
+  readonly note: string;
   readonly isOn: boolean;
+  /** What is written asks for something, and for nothing wrong. */
   readonly canApply: boolean;
   readonly busy: string | undefined;
-  readonly clear: () => void;
+  apply(): void;
+  clear(): void;
+  readonly children: ComponentChildren;
 }
 
-function SwitchButtons({ isOn, canApply, busy, clear }: SwitchButtonsProps) {
+function FaultCard({ title, note, isOn, canApply, busy, apply, clear, children }: FaultCardProps) {
   return (
-    <div class="actions">
-      <Button submit kind="primary" busy={busy === 'apply'} disabled={!canApply}>
-        {words.apply}
-      </Button>
-      <Button busy={busy === 'clear'} disabled={!isOn} onClick={clear}>
-        {words.clear}
-      </Button>
-    </div>
+    <Card title={title} actions={<Switch isOn={isOn} />} tone={isOn ? 'warn' : 'neutral'}>
+      <p class="soft">{note}</p>
+      <Form onSubmit={() => canApply && apply()} busy={busy !== undefined}>
+        {children}
+        <div class="actions">
+          <Button submit kind="primary" busy={busy === 'apply'} disabled={!canApply}>
+            {words.apply}
+          </Button>
+          <Button busy={busy === 'clear'} disabled={!isOn} onClick={clear}>
+            {words.clear}
+          </Button>
+        </div>
+      </Form>
+    </Card>
   );
 }
 
@@ -201,28 +212,27 @@ function WebhookSwitches() {
       return id === 'apply' ? words.applied : words.cleared;
     });
   return (
-    <Card title={words.card} actions={<Switch isOn={isOn} />} tone={isOn ? 'warn' : 'neutral'}>
-      <p class="soft">{words.cardNote}</p>
-      <Form onSubmit={() => !isNothing && !numbers.isWrong && set('apply')} busy={actions.busy !== undefined}>
-        {numbers.field('drop', words.drop, words.messages)}
-        {numbers.field('duplicate', words.duplicate, words.messages)}
-        {numbers.field('delayMs', words.delayMs, words.milliseconds)}
-        {(['reverse', 'hold'] as const).map((name) => (
-          <Checkbox
-            key={name}
-            label={words[name]}
-            checked={flags[name]}
-            onChange={(isSet) => setFlags({ ...flags, [name]: isSet })}
-          />
-        ))}
-        <SwitchButtons
-          isOn={isOn}
-          canApply={!isNothing && !numbers.isWrong}
-          busy={actions.busy}
-          clear={() => set('clear')}
+    <FaultCard
+      title={words.card}
+      note={words.cardNote}
+      isOn={isOn}
+      canApply={!isNothing && !numbers.isWrong}
+      busy={actions.busy}
+      apply={() => set('apply')}
+      clear={() => set('clear')}
+    >
+      {numbers.field('drop', words.drop, words.messages)}
+      {numbers.field('duplicate', words.duplicate, words.messages)}
+      {numbers.field('delayMs', words.delayMs, words.milliseconds)}
+      {(['reverse', 'hold'] as const).map((name) => (
+        <Checkbox
+          key={name}
+          label={words[name]}
+          checked={flags[name]}
+          onChange={(isSet) => setFlags({ ...flags, [name]: isSet })}
         />
-      </Form>
-    </Card>
+      ))}
+    </FaultCard>
   );
 }
 
@@ -246,20 +256,19 @@ function FacilitatorSwitches() {
       return id === 'apply' ? words.applied : words.cleared;
     });
   return (
-    <Card title={words.x402} actions={<Switch isOn={isOn} />} tone={isOn ? 'warn' : 'neutral'}>
-      <p class="soft">{words.x402Note}</p>
-      <Form onSubmit={() => !isNothing && !numbers.isWrong && set('apply')} busy={actions.busy !== undefined}>
-        {numbers.field('fail', words.fail, words.times)}
-        {numbers.field('refuse', words.refuse, words.times)}
-        {numbers.field('loseAnswers', words.loseAnswers, words.times)}
-        <SwitchButtons
-          isOn={isOn}
-          canApply={!isNothing && !numbers.isWrong}
-          busy={actions.busy}
-          clear={() => set('clear')}
-        />
-      </Form>
-    </Card>
+    <FaultCard
+      title={words.x402}
+      note={words.x402Note}
+      isOn={isOn}
+      canApply={!isNothing && !numbers.isWrong}
+      busy={actions.busy}
+      apply={() => set('apply')}
+      clear={() => set('clear')}
+    >
+      {numbers.field('fail', words.fail, words.times)}
+      {numbers.field('refuse', words.refuse, words.times)}
+      {numbers.field('loseAnswers', words.loseAnswers, words.times)}
+    </FaultCard>
   );
 }
 

@@ -1,5 +1,7 @@
 /** An action from its agreed price to its end: where it is, what it waits for, and what came of it. */
+
 import { useState } from 'preact/hooks';
+import { labelOf } from '../../../formats/solana/name-rules.ts';
 import { Button, LinkButton } from '../../kit/button.tsx';
 import { Fact, Facts } from '../../kit/card.tsx';
 import { formatCoin, formatCredits, formatDollars, formatTime, shortId } from '../../kit/format.ts';
@@ -8,7 +10,7 @@ import { Empty, Problem } from '../../kit/state.tsx';
 import { Timeline } from '../../kit/timeline.tsx';
 import type { Tone } from '../../kit/tone.ts';
 import { Amount, Badge, Id, Time } from '../../kit/value.tsx';
-import { labelOf, nameUrl } from '../../services/names.ts';
+import { nameUrl } from '../../services/names.ts';
 import { summarizeTransaction, type TransactionStep } from '../../services/solana-transaction.ts';
 import { texts } from '../../texts.ts';
 import { openWalletChooser, wallet } from '../../wallet/wallet.ts';

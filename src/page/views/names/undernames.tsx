@@ -1,6 +1,7 @@
 /** The undernames of a name: what each opens, and changing that. */
+
 import { useState } from 'preact/hooks';
-import { isArweaveId, isTtl, isUndername } from '../../../formats/solana/name-rules.ts';
+import { isArweaveId, isTtl, isUndername, labelOf } from '../../../formats/solana/name-rules.ts';
 import { Button } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
@@ -9,7 +10,7 @@ import { formatCount, formatDuration } from '../../kit/format.ts';
 import { Empty } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Badge, Id } from '../../kit/value.tsx';
-import { labelOf, type NameNow, type NameRecord, nameUrl } from '../../services/names.ts';
+import { type NameNow, type NameRecord, nameUrl } from '../../services/names.ts';
 import { texts } from '../../texts.ts';
 import { isSolanaAddress } from './addresses.ts';
 import { ownerWanted } from './ownership-of.ts';

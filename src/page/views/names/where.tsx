@@ -2,6 +2,7 @@
 
 import { useState } from 'preact/hooks';
 import type { GatewayView, WhereAnswer } from '../../../formats/name-where.ts';
+import { labelOf } from '../../../formats/solana/name-rules.ts';
 import { Button } from '../../kit/button.tsx';
 import { Card, Fact, Facts } from '../../kit/card.tsx';
 import { Select } from '../../kit/form.tsx';
@@ -10,7 +11,7 @@ import { Loaded, useLoad } from '../../kit/load.tsx';
 import { Empty, Skeleton } from '../../kit/state.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Badge, Id } from '../../kit/value.tsx';
-import { labelOf, type NameNow, readWhere } from '../../services/names.ts';
+import { type NameNow, readWhere } from '../../services/names.ts';
 import { texts } from '../../texts.ts';
 import { completedOf } from './search.tsx';
 

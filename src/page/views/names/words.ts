@@ -1,6 +1,6 @@
 /** Actions in a sentence, as people are told before they sign and read afterwards. */
+import { labelOf } from '../../../formats/solana/name-rules.ts';
 import { formatDuration, shortId } from '../../kit/format.ts';
-import { labelOf } from '../../services/names.ts';
 import { texts } from '../../texts.ts';
 import type { NameAction } from './action.ts';
 

@@ -61,173 +61,167 @@ export function OpenPart() {
     <Loaded of={open}>
       {({ refunds, payments, chainPayments, names, returns, cardEvents }) => (
         <>
-          <Card title={words.returns} tone={returns.length > 0 ? 'warn' : 'neutral'}>
-            {returns.length > 0 && <p class="soft">{words.returnsNote}</p>}
-            <Table
-              caption={words.returns}
-              rows={returns}
-              rowKey={({ id }) => id}
-              empty={<p class="soft">{words.returnsEmpty}</p>}
-              columns={[
-                ...returnColumns,
-                {
-                  id: 'act',
-                  head: '',
-                  align: 'end',
-                  cell: (made) => (
-                    <span class="actions">
-                      <Button small onClick={() => setSending(made)}>
-                        {words.sentIt}
-                      </Button>
-                      <Button
-                        small
-                        busy={action.busy}
-                        onClick={() => endReturn(made.id, 'retry', {}, words.triesAgain)}
-                      >
-                        {words.tryAgain}
-                      </Button>
-                      <Button small kind="danger" busy={action.busy} onClick={() => void refused(made)}>
-                        {words.refuse}
-                      </Button>
-                    </span>
-                  ),
-                },
-              ]}
-            />
-          </Card>
-          <Card title={words.unclear} tone={payments.length > 0 ? 'warn' : 'neutral'}>
-            {payments.length > 0 && <p class="soft">{words.unclearNote}</p>}
-            <Table
-              caption={words.unclear}
-              rows={payments}
-              rowKey={({ id }) => id}
-              empty={<p class="soft">{words.unclearEmpty}</p>}
-              columns={[
-                ...unclearColumns,
-                {
-                  id: 'act',
-                  head: '',
-                  align: 'end',
-                  cell: (payment) => (
-                    <span class="actions">
-                      <Button small onClick={() => setSettling(payment)}>
-                        {words.settle}
-                      </Button>
-                      <Button
-                        small
-                        kind="danger"
-                        busy={action.busy}
-                        onClick={() => void voided(payment.id, words.void)}
-                      >
-                        {words.void}
-                      </Button>
-                    </span>
-                  ),
-                },
-              ]}
-            />
-          </Card>
-          <Card title={words.chainPayments} tone={chainPayments.length > 0 ? 'warn' : 'neutral'}>
-            {chainPayments.length > 0 && <p class="soft">{words.chainPaymentsNote}</p>}
-            <Table
-              caption={words.chainPayments}
-              rows={chainPayments}
-              rowKey={({ id }) => id}
-              empty={<p class="soft">{words.chainPaymentsEmpty}</p>}
-              columns={[
-                ...chainColumns,
-                {
-                  id: 'act',
-                  head: '',
-                  align: 'end',
-                  cell: ({ id }) => (
+          <Matters
+            title={words.returns}
+            note={words.returnsNote}
+            isUrgent={returns.length > 0}
+            rows={returns}
+            rowKey={({ id }) => id}
+            empty={words.returnsEmpty}
+            columns={[
+              ...returnColumns,
+              {
+                id: 'act',
+                head: '',
+                align: 'end',
+                cell: (made) => (
+                  <span class="actions">
+                    <Button small onClick={() => setSending(made)}>
+                      {words.sentIt}
+                    </Button>
+                    <Button
+                      small
+                      busy={action.busy}
+                      onClick={() => endReturn(made.id, 'retry', {}, words.triesAgain)}
+                    >
+                      {words.tryAgain}
+                    </Button>
+                    <Button small kind="danger" busy={action.busy} onClick={() => void refused(made)}>
+                      {words.refuse}
+                    </Button>
+                  </span>
+                ),
+              },
+            ]}
+          />
+          <Matters
+            title={words.unclear}
+            note={words.unclearNote}
+            isUrgent={payments.length > 0}
+            rows={payments}
+            rowKey={({ id }) => id}
+            empty={words.unclearEmpty}
+            columns={[
+              ...unclearColumns,
+              {
+                id: 'act',
+                head: '',
+                align: 'end',
+                cell: (payment) => (
+                  <span class="actions">
+                    <Button small onClick={() => setSettling(payment)}>
+                      {words.settle}
+                    </Button>
                     <Button
                       small
                       kind="danger"
                       busy={action.busy}
-                      onClick={() => void voided(id, words.closeIt)}
+                      onClick={() => void voided(payment.id, words.void)}
                     >
-                      {words.closeIt}
+                      {words.void}
+                    </Button>
+                  </span>
+                ),
+              },
+            ]}
+          />
+          <Matters
+            title={words.chainPayments}
+            note={words.chainPaymentsNote}
+            isUrgent={chainPayments.length > 0}
+            rows={chainPayments}
+            rowKey={({ id }) => id}
+            empty={words.chainPaymentsEmpty}
+            columns={[
+              ...chainColumns,
+              {
+                id: 'act',
+                head: '',
+                align: 'end',
+                cell: ({ id }) => (
+                  <Button
+                    small
+                    kind="danger"
+                    busy={action.busy}
+                    onClick={() => void voided(id, words.closeIt)}
+                  >
+                    {words.closeIt}
+                  </Button>
+                ),
+              },
+            ]}
+          />
+          <Matters
+            title={words.refunds}
+            isUrgent={refunds.some(({ givenUp }) => givenUp)}
+            rows={refunds}
+            rowKey={({ quoteId }) => quoteId}
+            empty={words.refundsEmpty}
+            columns={[
+              ...refundColumns,
+              {
+                id: 'act',
+                head: '',
+                align: 'end',
+                cell: (refund) =>
+                  refund.givenUp && (
+                    <Button small busy={action.busy} onClick={() => void refunded(refund)}>
+                      {words.refunded}
                     </Button>
                   ),
-                },
-              ]}
-            />
-          </Card>
-          <Card title={words.refunds} tone={refunds.some(({ givenUp }) => givenUp) ? 'warn' : 'neutral'}>
-            <Table
-              caption={words.refunds}
-              rows={refunds}
-              rowKey={({ quoteId }) => quoteId}
-              empty={<p class="soft">{words.refundsEmpty}</p>}
-              columns={[
-                ...refundColumns,
-                {
-                  id: 'act',
-                  head: '',
-                  align: 'end',
-                  cell: (refund) =>
-                    refund.givenUp && (
-                      <Button small busy={action.busy} onClick={() => void refunded(refund)}>
-                        {words.refunded}
-                      </Button>
-                    ),
-                },
-              ]}
-            />
-          </Card>
-          <Card title={words.cardEvents} tone={cardEvents.length > 0 ? 'warn' : 'neutral'}>
-            {cardEvents.length > 0 && <p class="soft">{words.cardEventsNote}</p>}
-            <Table
-              caption={words.cardEvents}
-              rows={cardEvents}
-              rowKey={({ id }) => id}
-              empty={<p class="soft">{words.cardEventsEmpty}</p>}
-              columns={[
-                {
-                  id: 'type',
-                  head: words.cardEvent,
-                  cell: ({ type }) => <bdi class="foreign">{clampText(type, 60)}</bdi>,
-                },
-                {
-                  id: 'intent',
-                  head: words.cardIntent,
-                  cell: ({ intentId }) => <Id value={intentId ?? ''} />,
-                },
-                {
-                  id: 'act',
-                  head: '',
-                  align: 'end',
-                  cell: ({ id }) => (
-                    <Button small busy={action.busy} onClick={() => void voided(id, words.cardEventEnded)}>
-                      {words.cardEventEnded}
-                    </Button>
-                  ),
-                },
-              ]}
-            />
-          </Card>
-          <Card title={words.names}>
-            <Table
-              caption={words.names}
-              rows={names}
-              rowKey={({ reference }) => reference}
-              empty={<p class="soft">{words.namesEmpty}</p>}
-              columns={[
-                {
-                  id: 'name',
-                  head: words.name,
-                  wide: true,
-                  cell: ({ name }) => <a href={`/name/${encodeURIComponent(name)}`}>{name}</a>,
-                },
-                {
-                  id: 'payer',
-                  head: words.payer,
-                  cell: ({ payer }) => <Id value={payer} href={accountHref(payer)} />,
-                },
-              ]}
-            />
-          </Card>
+              },
+            ]}
+          />
+          <Matters
+            title={words.cardEvents}
+            note={words.cardEventsNote}
+            isUrgent={cardEvents.length > 0}
+            rows={cardEvents}
+            rowKey={({ id }) => id}
+            empty={words.cardEventsEmpty}
+            columns={[
+              {
+                id: 'type',
+                head: words.cardEvent,
+                cell: ({ type }) => <bdi class="foreign">{clampText(type, 60)}</bdi>,
+              },
+              {
+                id: 'intent',
+                head: words.cardIntent,
+                cell: ({ intentId }) => <Id value={intentId ?? ''} />,
+              },
+              {
+                id: 'act',
+                head: '',
+                align: 'end',
+                cell: ({ id }) => (
+                  <Button small busy={action.busy} onClick={() => void voided(id, words.cardEventEnded)}>
+                    {words.cardEventEnded}
+                  </Button>
+                ),
+              },
+            ]}
+          />
+          <Matters
+            title={words.names}
+            isUrgent={false}
+            rows={names}
+            rowKey={({ reference }) => reference}
+            empty={words.namesEmpty}
+            columns={[
+              {
+                id: 'name',
+                head: words.name,
+                wide: true,
+                cell: ({ name }) => <a href={`/name/${encodeURIComponent(name)}`}>{name}</a>,
+              },
+              {
+                id: 'payer',
+                head: words.payer,
+                cell: ({ payer }) => <Id value={payer} href={accountHref(payer)} />,
+              },
+            ]}
+          />
           {sending !== undefined && (
             <SettleDialog
               title={words.sentTitle}
@@ -264,6 +258,33 @@ export function OpenPart() {
         </>
       )}
     </Loaded>
+  );
+}
+
+interface MattersProps<T> {
+  readonly title: string;
+  /** Shown where there are any. */
+  readonly note?: string;
+  readonly isUrgent: boolean;
+  readonly rows: readonly T[];
+  rowKey(row: T): string;
+  readonly empty: string;
+  readonly columns: readonly Column<T>[];
+}
+
+/** One kind of matters that are open. */
+function Matters<T>({ title, note, isUrgent, rows, rowKey, empty, columns }: MattersProps<T>) {
+  return (
+    <Card title={title} tone={isUrgent ? 'warn' : 'neutral'}>
+      {note !== undefined && rows.length > 0 && <p class="soft">{note}</p>}
+      <Table
+        caption={title}
+        rows={rows}
+        rowKey={rowKey}
+        empty={<p class="soft">{empty}</p>}
+        columns={columns}
+      />
+    </Card>
   );
 }
 
