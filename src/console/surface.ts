@@ -1,7 +1,7 @@
 /** Makes the console: the page, and what the page asks its own server. */
 import type { Config } from '../config/config.ts';
 import { limitClients } from '../kernel/http/limit-clients.ts';
-import { type App, createHttpServer, type Request } from '../kernel/http/server.ts';
+import { type App, createHttpServer, type HttpServerOptions, type Request } from '../kernel/http/server.ts';
 import type { Logger } from '../kernel/log.ts';
 import { Metrics } from '../kernel/metrics.ts';
 import { createSurface, type Part, type Surface } from '../kernel/part.ts';
@@ -39,24 +39,28 @@ export interface ConsoleDeps {
 /** Tries of keys that were wrong, of one client. */
 const keyTries = { burst: 10, perMinute: 10, refusal: tooManyTries, failuresOnly: true };
 
+const serverOptions = (name: string, config: Config, log: Logger): HttpServerOptions => ({
+  name,
+  title: 'Console',
+  host: config.CONSOLE_HOST,
+  port: config.CONSOLE_PORT,
+  portVariable: 'CONSOLE_PORT',
+  log,
+  metrics: new Metrics(),
+  bodyLimit,
+  trustedProxies: config.TRUSTED_PROXIES,
+  docs: false,
+  // For nobody but the page itself.
+  cors: false,
+});
+
 export function createConsoleSurface(config: Config, deps: ConsoleDeps): Surface {
   return createSurface('console', () => {
     const { log, reach, state } = deps;
     const server = createHttpServer({
-      name: 'console',
-      title: 'Console',
-      host: config.CONSOLE_HOST,
+      ...serverOptions('console', config, log),
       hostVariable: 'CONSOLE_HOST',
-      port: config.CONSOLE_PORT,
-      portVariable: 'CONSOLE_PORT',
       tls: tlsKeysOf(config),
-      log,
-      metrics: new Metrics(),
-      bodyLimit,
-      trustedProxies: config.TRUSTED_PROXIES,
-      docs: false,
-      // For nobody but the page itself.
-      cors: false,
     });
     const { app } = server;
     const guard = guardPages(app, config);
@@ -132,19 +136,7 @@ export async function createLocalControlServer(
   config: Config,
   { log, reach }: Pick<ConsoleDeps, 'log' | 'reach'>,
 ) {
-  const { app } = createHttpServer({
-    name: 'console-local',
-    title: 'Console',
-    host: config.CONSOLE_HOST,
-    port: config.CONSOLE_PORT,
-    portVariable: 'CONSOLE_PORT',
-    log,
-    metrics: new Metrics(),
-    bodyLimit,
-    trustedProxies: config.TRUSTED_PROXIES,
-    docs: false,
-    cors: false,
-  });
+  const { app } = createHttpServer(serverOptions('console-local', config, log));
   const guard = guardPages(app, config);
   const forward = createForward(new HttpClient(clientLimits), new OpenStreams());
   mountApi(app, guard, (scope) => localRoutes(scope, { reach, forward }));

@@ -3,14 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { readProcessConfig } from '../../config/config.ts';
-import { tryParseJson } from '../../formats/json.ts';
 import { StartupError } from '../../kernel/errors.ts';
 import { inCredits } from '../amounts.ts';
 import { printJson, printResult, readArguments, UsageError } from '../command.ts';
 import { findKey, type PersonKey } from '../person-key.ts';
-import { ServiceClient } from '../service-client.ts';
 import { serviceUrl } from '../service-url.ts';
-import { serviceAddress, signedHeaders } from '../signed-request.ts';
+import { WalletClient } from '../wallet-client.ts';
 
 export const returnUsage = `return: what of the wallet's payments can be returned; with one of them, by the id it is listed with or of its transaction, what
 is left of it goes back to where it was paid from.
@@ -105,13 +103,12 @@ export async function returnPayment(args: string[]): Promise<number> {
 }
 
 class ReturnsClient {
-  readonly #service: ServiceClient;
-  readonly #key: PersonKey;
-  #address: string | undefined;
+  readonly #url: string;
+  readonly #service: WalletClient;
 
   constructor(url: string, key: PersonKey) {
-    this.#service = new ServiceClient('payment service', url, 60_000);
-    this.#key = key;
+    this.#url = url;
+    this.#service = new WalletClient(url, key);
   }
 
   async list(): Promise<Returns> {
@@ -139,14 +136,8 @@ class ReturnsClient {
     schema: Schema,
     body?: object,
   ): Promise<Static<Schema>> {
-    const { url } = this.#service;
-    this.#address ??= serviceAddress(tryParseJson((await this.#service.call('/v1/info')).text), url);
-    const request = { service: this.#address, method, path, ...(body && { body }) };
-    const headers = await signedHeaders(this.#key, request);
-    const { status, text } = await this.#service.call(path, { method, headers }, body);
-    const read: unknown = tryParseJson(text) ?? text;
-    if (status !== 200) throw new StartupError(String(read).slice(0, 1_000));
-    if (!Compile(schema).Check(read)) throw new StartupError(`${url} answered nonsense`);
+    const read = await this.#service.call(method, path, body);
+    if (!Compile(schema).Check(read)) throw new StartupError(`${this.#url} answered nonsense`);
     return read;
   }
 }

@@ -2,9 +2,9 @@ import { readProcessConfig } from '../../config/config.ts';
 import { tryParseJson } from '../../formats/json.ts';
 import { type Command, readArguments, UsageError } from '../command.ts';
 import { EventReader, type ReadEvent } from '../events/event-reader.ts';
-import { WalletClient } from '../events/wallet-client.ts';
 import { findKey } from '../person-key.ts';
 import { givenUrl, serviceUrl } from '../service-url.ts';
+import { WalletClient } from '../wallet-client.ts';
 
 const options = {
   gateway: { type: 'string' },

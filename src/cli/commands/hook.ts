@@ -2,9 +2,9 @@ import { readProcessConfig } from '../../config/config.ts';
 import { isRecord, memberOf, tryParseJson } from '../../formats/json.ts';
 import { adminClient } from '../admin-clients.ts';
 import { type Command, printJson, printResult, readArguments, UsageError } from '../command.ts';
-import { WalletClient } from '../events/wallet-client.ts';
 import { findKey } from '../person-key.ts';
 import { serviceUrl } from '../service-url.ts';
+import { WalletClient } from '../wallet-client.ts';
 
 const options = {
   wallet: { type: 'string' },

@@ -1,9 +1,9 @@
 /** The routes of a payment service that a wallet signs for. */
-import { memberOf, tryParseJson } from '../../formats/json.ts';
-import { StartupError } from '../../kernel/errors.ts';
-import type { PersonKey } from '../person-key.ts';
-import { ServiceClient } from '../service-client.ts';
-import { serviceAddress, signedHeaders } from '../signed-request.ts';
+import { memberOf, tryParseJson } from '../formats/json.ts';
+import { StartupError } from '../kernel/errors.ts';
+import type { PersonKey } from './person-key.ts';
+import { ServiceClient } from './service-client.ts';
+import { serviceAddress, signedHeaders } from './signed-request.ts';
 
 export class WalletClient {
   readonly #service: ServiceClient;
