@@ -16,7 +16,7 @@ import { LocalNode, type Mining } from './chain/local-node.ts';
 import { readWallet } from './chain/wallets.ts';
 import { configuredMining, readMining, writeMining } from './mining.ts';
 import { type ChainReaders, headOf, nobody } from './readers.ts';
-import { RequestLog } from './routes/request-log.ts';
+import { RequestLog } from './request-log.ts';
 import { nodeRoutes } from './routes/routes.ts';
 import { MAX_TX_BODY_BYTES } from './rules.ts';
 

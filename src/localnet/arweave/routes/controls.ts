@@ -12,10 +12,10 @@ import type { LocalNode } from '../chain/local-node.ts';
 import { arlocalRefusal, badRequest, foreignPage, invalidAddress } from '../errors.ts';
 import { FaultSettings, type Faults } from '../faults.ts';
 import { type ChainReaders, headOf } from '../readers.ts';
+import type { RequestLog } from '../request-log.ts';
 import { MAX_FORK_DEPTH, MAX_MINED_AT_ONCE, MAX_MINT } from '../rules.ts';
 import { param, parseBody, parseDigits, sendJson, sendJsonText, sendText } from './answers.ts';
 import { nodeInfo } from './info.ts';
-import type { RequestLog } from './request-log.ts';
 
 const ForkBody = Type.Object(
   {

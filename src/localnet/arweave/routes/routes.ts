@@ -7,13 +7,13 @@ import type { LocalNode } from '../chain/local-node.ts';
 import { badRequest, NodeError, payloadTooLarge, unknownRequest } from '../errors.ts';
 import { Faults } from '../faults.ts';
 import type { ChainReaders } from '../readers.ts';
+import type { RequestLog } from '../request-log.ts';
 import { sendNodeError, sendText } from './answers.ts';
 import { blockRoutes } from './blocks.ts';
 import { chunkRoutes } from './chunks.ts';
 import { controlRoutes } from './controls.ts';
 import { sendForked } from './forked.ts';
 import { infoRoutes, priceAndWalletRoutes } from './info.ts';
-import type { RequestLog } from './request-log.ts';
 import { postTxRoute, transactionRoutes } from './transactions.ts';
 
 export interface NodeRoutesDeps {

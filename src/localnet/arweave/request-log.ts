@@ -1,5 +1,5 @@
 /** The newest requests as text, a line each, for whoever looks what a client does: `GET /logs`. */
-import type { AnsweredRequest } from '../../../kernel/http/server.ts';
+import type { AnsweredRequest } from '../../kernel/http/server.ts';
 
 interface Line {
   at: number;
