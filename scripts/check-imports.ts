@@ -46,7 +46,7 @@ export const allowed: Record<string, string[]> = {
   page: ['console', 'formats'],
   cli: [...surfaces, 'console', ...below, 'delivery', 'fork', 'localnet'],
   // Runs on an older Node than the rest, so it shares next to nothing with the rest.
-  kit: ['config', 'kernel', 'cli'],
+  kit: ['formats', 'config', 'kernel', 'cli'],
 };
 
 /**

@@ -6,6 +6,7 @@
  * Names and values are bytes. They are shown as UTF-8 text; the chain holds some that are not UTF-8, so the
  * byte positions are there too (`walkTags`).
  */
+import { joinBytes } from './join-bytes.ts';
 
 /** A tag as text. Bytes that are no UTF-8 show as U+FFFD. */
 export interface Tag {
@@ -135,13 +136,7 @@ export function encodeTagBytes(tags: readonly TagSource[]): Uint8Array<ArrayBuff
     }
   }
   if (tags.length > 0) parts.push(encodeLong(0));
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return joinBytes(parts);
 }
 
 const encoder = new TextEncoder();

@@ -1,4 +1,5 @@
 /** A running local network in the hands of a test: its addresses, wallets, clients and controls. */
+import type { ArweaveFaults, FacilitatorFaults, WebhookFaults } from '../formats/local-faults.ts';
 import { type Clients, createClients } from './clients.ts';
 import type { ControlClient } from './control-client.ts';
 import type { MiningMode, MiningModeName } from './options.ts';
@@ -36,27 +37,9 @@ export interface LocalInfo {
 
 /** What goes wrong on purpose, as docs/local-network.md tells for each part. */
 export interface FaultSwitches {
-  readonly arweave: {
-    readonly latencyMs?: number;
-    readonly status?: number;
-    readonly hang?: boolean;
-    readonly truncateChunks?: boolean;
-    readonly wrongChunks?: boolean;
-    readonly wrongHeight?: number;
-    readonly path?: string;
-    readonly from?: 'clients' | 'services';
-    readonly count?: number;
-  };
-  /** Of webhooks. */
-  readonly card: {
-    readonly drop?: number;
-    readonly duplicate?: number;
-    readonly delayMs?: number;
-    readonly reverse?: boolean;
-    readonly hold?: boolean;
-  };
-  /** Of settlements. */
-  readonly x402: { readonly loseAnswers?: number; readonly refuse?: number; readonly fail?: number };
+  readonly arweave: ArweaveFaults;
+  readonly card: Partial<WebhookFaults>;
+  readonly x402: Partial<FacilitatorFaults>;
 }
 
 /** What another process needs to have the same network: `connectTurnpike(json)`. */

@@ -2,6 +2,7 @@
  * A page to try queries: editor, variables, answer, and the schema read by introspection. One document, no script
  * or style from elsewhere, so that it works offline and under a strict policy.
  */
+import { exampleQuery } from '../../formats/graphql-example.ts';
 import { sourceHash } from '../../kernel/http/page/page.ts';
 
 const style = `
@@ -82,16 +83,6 @@ variables.value = kept('variables') || '';
 describe().catch((error) => schema.append(element('p', String(error))));
 `;
 
-const example = `{
-  transactions(first: 5, sort: HEIGHT_DESC) {
-    pageInfo { hasNextPage }
-    edges {
-      cursor
-      node { id owner { address } tags { name value } block { height } }
-    }
-  }
-}`;
-
 export const graphqlPagePolicy = [
   "default-src 'none'",
   `script-src ${sourceHash(script)}`,
@@ -113,7 +104,7 @@ export const graphqlPage = `<!doctype html>
 <body>
 <header><h1>GraphQL</h1><span>Ctrl + Enter</span><button id="run">Run</button></header>
 <main>
-<section><label for="query">Query</label><textarea id="query" spellcheck="false">${example}</textarea>
+<section><label for="query">Query</label><textarea id="query" spellcheck="false">${exampleQuery}</textarea>
 <label for="variables">Variables (JSON)</label><textarea id="variables" spellcheck="false"></textarea></section>
 <section><label>Answer</label><pre id="answer" aria-live="polite"></pre></section>
 <section><label>Schema</label><div id="schema"></div></section>

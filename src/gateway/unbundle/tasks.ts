@@ -2,9 +2,11 @@
  * What worker threads do for the unbundler: read, verify and hash a batch of items, and hand back their headers in
  * columns. Bytes come in by transfer and results go out by transfer; nothing is copied between threads.
  */
+
 import { hash } from 'node:crypto';
 import { type DataItem, parseItem } from '../../formats/ans104/item.ts';
 import { type ItemProblem, itemProblemCodes } from '../../formats/ans104/item-problem.ts';
+import { joinBytes } from '../../formats/join-bytes.ts';
 import { Transferred } from '../../kernel/pool/protocol.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { verifyParsed } from '../../wallets/data-items/verify.ts';
@@ -34,7 +36,7 @@ export function readItems(batch: ItemBatch): Transferred<ReadBatch> {
     digests.set(itemOwner(header.signatureType, header.owner).digest, at * 64);
     digests.set(hash('sha256', data, 'buffer'), at * 64 + 32);
   }
-  const joined = join(fields);
+  const joined = joinBytes(fields);
   return new Transferred({ verdicts, lengths, fields: joined, digests }, [
     verdicts.buffer,
     lengths.buffer,
@@ -49,14 +51,4 @@ function readItem(bytes: Buffer, statedId: Uint8Array): DataItem | ItemProblem {
   if (typeof item === 'string') return item;
   if (!item.header.idBytes.equals(statedId)) return 'id-mismatch';
   return verifyParsed(item, { lenient: true }) ? item : 'signature';
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const joined = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
 }

@@ -1,16 +1,9 @@
 /** Bytes as text and back, as browsers can do it. Decoders answer undefined for text that is not of the form. */
+import { joinBytes } from '../../formats/join-bytes.ts';
 
 export const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
-export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
+export const concatBytes = (...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => joinBytes(parts);
 
 export function encodeBase64(bytes: Uint8Array): string {
   let text = '';

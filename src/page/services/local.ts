@@ -1,4 +1,5 @@
 /** The local network as its control and its stand-ins tell it, through the console's own server. */
+import type { ArweaveFaults, FacilitatorFaults, WebhookFaults } from '../../formats/local-faults.ts';
 import { askConsole, messageIn, ServiceError } from './console.ts';
 import { serviceUrl } from './settings.ts';
 
@@ -34,26 +35,6 @@ export interface FundedWallets {
 
 export type FaucetCoin = 'credits' | 'ar' | 'sol' | 'ario' | 'usdc';
 
-export interface ArweaveFaults {
-  readonly latencyMs?: number;
-  readonly status?: number;
-  readonly hang?: boolean;
-  readonly truncateChunks?: boolean;
-  readonly wrongChunks?: boolean;
-  readonly wrongHeight?: number;
-  readonly path?: string;
-  readonly from?: 'clients' | 'services';
-  readonly count?: number;
-}
-
-export interface WebhookFaults {
-  readonly drop: number;
-  readonly duplicate: number;
-  readonly delayMs: number;
-  readonly reverse: boolean;
-  readonly hold: boolean;
-}
-
 export type DeliveryState = 'waiting' | 'delivered' | 'dropped' | 'failed';
 
 export interface Webhooks {
@@ -71,12 +52,6 @@ export interface Delivery {
   readonly state: DeliveryState;
   readonly attempts: number;
   readonly answer: string | null;
-}
-
-export interface FacilitatorFaults {
-  readonly fail: number;
-  readonly refuse: number;
-  readonly loseAnswers: number;
 }
 
 export interface SolanaEntry {

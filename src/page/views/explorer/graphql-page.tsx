@@ -1,5 +1,7 @@
 /** The playground: a query, its variables, the answer, and what can be asked. Its address is the query. */
+
 import { useEffect, useState } from 'preact/hooks';
+import { exampleQuery } from '../../../formats/graphql-example.ts';
 import { isRecord, memberOf, textOf, tryParseJson } from '../../../formats/json.ts';
 import { navigate, type Place } from '../../app/location.ts';
 import { Button, LinkButton } from '../../kit/button.tsx';
@@ -15,15 +17,6 @@ import { askGraphql, type GraphqlAnswer, gatewayUrl } from '../../services/gatew
 import { texts } from '../../texts.ts';
 import { playgroundHref } from './filter.ts';
 
-const example = `{
-  transactions(first: 5, sort: HEIGHT_DESC) {
-    pageInfo { hasNextPage }
-    edges {
-      cursor
-      node { id owner { address } tags { name value } block { height } }
-    }
-  }
-}`;
 /** Longer queries have no address: browsers and servers would not take it. */
 const maxHref = 6_000;
 
@@ -35,7 +28,7 @@ interface Answered {
 export function GraphqlPage({ place }: { readonly place: Place }) {
   const words = texts.explorer.playground;
   const given = place.query.get('query');
-  const [query, setQuery] = useState(given ?? example);
+  const [query, setQuery] = useState(given ?? exampleQuery);
   const [variables, setVariables] = useState(pretty(place.query.get('variables') ?? ''));
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<Error | string | undefined>(undefined);

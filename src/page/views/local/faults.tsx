@@ -1,6 +1,8 @@
 /** The switchboard: each stand-in of the outside world with what it can be made to do wrong. */
+
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { ArweaveFaults } from '../../../formats/local-faults.ts';
 import { Button } from '../../kit/button.tsx';
 import { Card } from '../../kit/card.tsx';
 import { Checkbox, Form, NumberField, Select, TextField } from '../../kit/form.tsx';
@@ -9,7 +11,6 @@ import { Loaded, useLoad } from '../../kit/load.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
 import { Badge } from '../../kit/value.tsx';
 import {
-  type ArweaveFaults,
   clearArweaveFaults,
   readArweaveFaults,
   readFacilitatorFaults,
