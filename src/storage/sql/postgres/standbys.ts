@@ -107,7 +107,7 @@ export class Standbys {
     const { signal } = this.#ending;
     while (!signal.aborted) {
       await this.#askPrimary();
-      for (const standby of this.#standbys) standby.look(this.#samples);
+      for (const standby of this.#standbys) void standby.look(this.#samples);
       this.#hurry = Promise.withResolvers();
       const waits = [this.#hurry.promise, pause(maxStalenessMs / looksPerStaleness, undefined, { signal })];
       await Promise.race(waits).catch(() => {});
@@ -157,7 +157,7 @@ export class Standby {
   /** For the questions how far it is, which must not wait for readers. */
   readonly #asking: Pool;
   readonly #abandon = new Set<(error: Error) => void>();
-  #isLooking = false;
+  #looking: Promise<void> | undefined;
   #isClosed = false;
   #started: string | undefined;
   /** Why it is not read from, so that it is said once. */
@@ -205,15 +205,14 @@ export class Standby {
     }
   }
 
-  /** Asks how far it is; one question at a time. */
-  look(samples: readonly Sample[]): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    void this.#ask(samples)
+  /** Asks how far it is; one question at a time. Resolves when it is answered, or lost. */
+  look(samples: readonly Sample[]): Promise<void> {
+    this.#looking ??= this.#ask(samples)
       .catch((error: unknown) => this.#lose(error))
       .finally(() => {
-        this.#isLooking = false;
+        this.#looking = undefined;
       });
+    return this.#looking;
   }
 
   /** The primary is another one: what it has is compared anew. */
