@@ -28,10 +28,12 @@ export function installExamples(tarball: string, folder: string): void {
   npm(folder, 'install', '--no-save', '--ignore-scripts', tarball);
 }
 
-/** Writes `examples/package-lock.json` anew. */
+/** Writes `examples/package-lock.json` anew, for every kind of machine: of what is installed npm takes only its own. */
 export function lockExamples(folder: string): void {
   copyExamples(folder);
-  rmSync(join(folder, 'package-lock.json'), { force: true });
+  for (const name of ['package-lock.json', 'node_modules']) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
   npm(folder, 'install', '--package-lock-only', '--ignore-scripts');
   cpSync(join(folder, 'package-lock.json'), join(examples, 'package-lock.json'));
 }
