@@ -20,7 +20,7 @@ export function becomeNewer(major, program) {
   const child = spawn(node, [...flags, ...process.execArgv, program, ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     serialization: 'json',
-    env: { ...process.env, [launchedVariable]: '1' },
+    env: { MALLOC_ARENA_MAX: '2', ...process.env, [launchedVariable]: '1' },
     // In a session of its own a Ctrl-C reaches it once, through here, and not a second time from the terminal.
     detached: !isWindows,
   });

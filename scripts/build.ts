@@ -14,12 +14,11 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 import { buildPage, type PageName } from '../src/kernel/http/page/page-build.ts';
 import { indexName } from '../src/kernel/http/page/page-files.ts';
+import { common, compiled, placesOfSources, requireBanner, root, slashes, source } from './bundling.ts';
 
-const root = resolve(import.meta.dirname, '..');
-const source = join(root, 'src');
 const [programFolder] = process.argv.slice(2);
 const out = resolve(root, programFolder ?? 'dist');
 const main = join(source, 'cli', 'main.ts');
@@ -27,9 +26,6 @@ const main = join(source, 'cli', 'main.ts');
 const page = join(source, 'page');
 /** What apps import. */
 const imported = ['testing', 'arlocal'].map((name) => join(source, 'kit', `${name}.ts`));
-
-/** Asked for by packages that do without it, and what makes the console's page in a checkout: here it is made already. */
-const absentPackages = ['pg-native', 'esbuild'];
 
 /**
  * Parts that a package loads with its first line and the program never uses: a tenth of the memory and of the time of a
@@ -43,21 +39,6 @@ const leftOut: readonly { readonly importer: RegExp; readonly imported: RegExp }
   // For documents in YAML; those here are JSON.
   { importer: /node_modules\/@fastify\/swagger\//, imported: /^yaml$/ },
 ];
-
-const common = {
-  bundle: true,
-  platform: 'node',
-  external: absentPackages,
-  sourcemap: true,
-  // A stack trace needs lines and names, not the text.
-  sourcesContent: false,
-  legalComments: 'none',
-  metafile: true,
-  logLevel: 'warning',
-} satisfies BuildOptions;
-
-/** Packages written in CommonJS load what Node has by `require`. */
-const requireBanner = `import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);`;
 
 /** Every output lies in dist itself, so that each knows from its own place where the others are. */
 async function buildProgram(): Promise<Metafile> {
@@ -100,28 +81,6 @@ async function buildImported(entry: string, format: 'esm' | 'cjs'): Promise<Meta
   });
   return metafile;
 }
-
-/** A module of ours goes on knowing the place that its source has below src, as a place below dist. */
-const placesOfSources: Plugin = {
-  name: 'places of sources',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      const text = readFileSync(path, 'utf8');
-      if (!path.startsWith(source + sep) || !text.includes('import.meta'))
-        return { contents: text, loader: 'ts' };
-      const file = `new URL(${JSON.stringify(`./${compiled(path)}`)}, import.meta.url)`;
-      const folder = `new URL(${JSON.stringify(`./${slashes(dirname(compiled(path)))}`)}, import.meta.url)`;
-      const placed = text.replaceAll(/\bimport\.meta\.(\w+)/g, (whole, property: string) => {
-        if (property === 'url') return `${file}.href`;
-        if (property === 'filename') return `pathOfUrl(${file})`;
-        if (property === 'dirname') return `pathOfUrl(${folder})`;
-        throw new Error(`${path}: ${whole} has no meaning in the packed program`);
-      });
-      // On the first line, so that lines keep their numbers.
-      return { contents: `import { fileURLToPath as pathOfUrl } from 'node:url'; ${placed}`, loader: 'ts' };
-    });
-  },
-};
 
 const leavesOut: Plugin = {
   name: 'leaves out',
@@ -225,18 +184,9 @@ function isTestModule(path: string): boolean {
   return /\.test\.ts$|(^|\/)testing(\.ts|\/|-)/.test(path);
 }
 
-/** `kernel/pool/thread.js` of `src/kernel/pool/thread.ts`. */
-function compiled(file: string): string {
-  return slashes(relative(source, file)).replace(/\.ts$/, '.js');
-}
-
 /** `kernel-pool-thread` of `src/kernel/pool/thread.ts`. */
 function flatName(file: string): string {
   return compiled(file).replace(/\.js$/, '').replaceAll('/', '-');
-}
-
-function slashes(path: string): string {
-  return path.split(sep).join('/');
 }
 
 rmSync(out, { recursive: true, force: true });

@@ -15,7 +15,7 @@ import type { Logger } from '../../kernel/log.ts';
 import type { Surface } from '../../kernel/part.ts';
 import { Channel } from '../../kernel/workers/channel.ts';
 import { hear, heard } from '../../kernel/workers/fellows.ts';
-import { servingFlags } from '../../kernel/workers/node-flags.ts';
+import { servingEnvironment, servingFlags } from '../../kernel/workers/node-flags.ts';
 import type { NetworkFacts } from '../stack/local-network.ts';
 import type { Address } from '../stack.ts';
 import { isListening, isReady, type ToWorker, toAll, toOthers } from './messages.ts';
@@ -120,7 +120,7 @@ export class Workers implements Surface {
 
   /** Resolves when the worker answers. */
   #launch(index: number): Promise<void> {
-    const worker = cluster.fork();
+    const worker = cluster.fork(servingEnvironment);
     let readyAt: number | undefined;
     const ready = Promise.withResolvers<void>();
     const channel = new Channel(

@@ -7,7 +7,7 @@ import type { Span } from '../../kernel/http/byte-ranges.ts';
 import type { BlobReader } from '../../storage/blobs/blobs.ts';
 
 const blockBytes = 16 * 1024;
-const budget = 16 * 1024 * 1024;
+const budget = 8 * 1024 * 1024;
 
 export class BlockCache {
   readonly #blocks = new LRUCache<string, Buffer>({

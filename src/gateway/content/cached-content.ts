@@ -17,7 +17,7 @@ export interface CachedContentOptions {
 
 /** Content up to this size is kept in memory when it is read from the cache, up to so many bytes in all. */
 const smallBytes = 32 * 1024;
-const smallBudget = 32 * 1024 * 1024;
+const smallBudget = 12 * 1024 * 1024;
 /** A cache that fails is warned of this often. */
 const warnEveryMs = 10_000;
 

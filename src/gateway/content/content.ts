@@ -49,7 +49,7 @@ const readMs = 600_000;
 export class Content implements ByteSource {
   readonly #options: ContentOptions;
   readonly #descriptions = new DescriptionCache();
-  readonly #reads = new LRUCache<string, Read | 'failed'>({ ...atMost(50_000), ttl: readMs });
+  readonly #reads = new LRUCache<string, Read | 'failed'>({ ...atMost(20_000), ttl: readMs });
   readonly #downloads = new Map<string, OpenDownload>();
   readonly #opening = new Together<string, OpenDownload>();
   readonly #learning = new Together<string, Described>();

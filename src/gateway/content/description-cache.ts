@@ -13,13 +13,13 @@ const absentMs = 5_000;
 
 export class DescriptionCache {
   readonly #described = new LRUCache<string, Described>({
-    ...atMost(50_000),
+    ...atMost(10_000),
     ttl: unstableMs,
     ttlAutopurge: false,
   });
-  readonly #unavailable = new LRUCache<string, Unavailability>({ ...atMost(50_000), ttl: absentMs });
+  readonly #unavailable = new LRUCache<string, Unavailability>({ ...atMost(20_000), ttl: absentMs });
   /** Of content that the index has no record of: what its bytes were when they were last here. */
-  readonly #hashes = new LRUCache<string, string>(atMost(50_000));
+  readonly #hashes = new LRUCache<string, string>(atMost(20_000));
 
   get(id: string): Described | undefined {
     return this.#described.get(id);

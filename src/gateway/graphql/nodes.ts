@@ -51,7 +51,7 @@ const none = '';
 const notFound = '<not-found>';
 const noAmount: QueryAmount = { winston: '0', ar: '0.000000000000' };
 /** Memory for edges of stable records, which never change. */
-const keptBytes = 32 * 1024 * 1024;
+const keptBytes = 16 * 1024 * 1024;
 
 export class Nodes {
   readonly #index: SqlGatewayIndex;

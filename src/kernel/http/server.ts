@@ -5,6 +5,7 @@
  * Route files get the `app` (or are given to `mount`) and add routes with typebox schemas. Query and path
  * parameters are texts as they came: nothing is coerced, so `1e3` or ` 1` never turns into a number by accident.
  */
+import '../keep-heap-small.ts';
 import '../keep-next-tick-fast.ts';
 import { createServer } from 'node:net';
 import { type FastifyError, fastify, type HookHandlerDoneFunction, LogController } from 'fastify';
