@@ -115,6 +115,7 @@ describe('the settings in deploy/', () => {
       'POSTGRES_PASSWORD_FILE',
       'XDG_CACHE_HOME',
       'NODE_OPTIONS',
+      'MALLOC_ARENA_MAX',
     ]);
     const files = globSync('{systemd,container,kubernetes}/*.{service,conf,yaml}', {
       cwd: join(root, 'deploy'),
