@@ -181,7 +181,7 @@ async function run(): Promise<Measurement[]> {
     const child = fork(await packedServer(), [folder], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       execArgv: [...servingFlags],
-      env: { ...process.env, ...servingEnvironment },
+      env: { ...servingEnvironment, ...process.env },
     });
     try {
       const [report] = (await once(child, 'message')) as [ServerReport];

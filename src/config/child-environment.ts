@@ -23,3 +23,11 @@ export function childEnvironment(
 ): Record<string, string | undefined> {
   return Object.fromEntries(passedOn.map((name) => [name, environment[name]]));
 }
+
+/** Those of the variables that the operator has not set. */
+export function unlessSet(
+  variables: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => environment[name] === undefined));
+}

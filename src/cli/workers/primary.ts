@@ -4,6 +4,7 @@
  * counts what must be counted once for all; the local network and the console, where they are started, run here too.
  */
 import cluster, { type Worker } from 'node:cluster';
+import { unlessSet } from '../../config/child-environment.ts';
 import type { Config } from '../../config/config.ts';
 import { isRecord } from '../../formats/json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
@@ -120,7 +121,7 @@ export class Workers implements Surface {
 
   /** Resolves when the worker answers. */
   #launch(index: number): Promise<void> {
-    const worker = cluster.fork(servingEnvironment);
+    const worker = cluster.fork(unlessSet(servingEnvironment));
     let readyAt: number | undefined;
     const ready = Promise.withResolvers<void>();
     const channel = new Channel(

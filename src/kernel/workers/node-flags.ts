@@ -9,6 +9,4 @@ export const servingFlags: readonly string[] = ['--max-semi-space-size=16'];
  * The C library gives each thread a pool of memory of its own, of which it returns little. Two for all are enough for
  * threads that seldom meet there.
  */
-export const servingEnvironment: Readonly<Record<string, string>> = {
-  MALLOC_ARENA_MAX: process.env.MALLOC_ARENA_MAX ?? '2',
-};
+export const servingEnvironment: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '2' };
