@@ -10,7 +10,6 @@
  * Addresses are normalised before they enter (wallets). Other forms of a wallet lead to its one account once they are
  * known (`unite`), wherever an address is taken here.
  */
-
 import { type Static, Type } from 'typebox';
 import type { Approval } from '../formats/approval.ts';
 import type { AppliedAdjustment, Winc } from '../pricing/pricing.ts';

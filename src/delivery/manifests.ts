@@ -1,5 +1,4 @@
 /** Parsed manifests. A manifest never changes, so that each is read and parsed once. */
-
 import { LRUCache } from 'lru-cache';
 import { type Manifest, manifestContentType } from '../formats/manifest/manifest.ts';
 import { Together } from '../kernel/background/together.ts';

@@ -1,5 +1,4 @@
 /** What was read from the fork: notes in a database, content in a folder of blobs. Both are bounded, and may be lost. */
-
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { tryParseJson } from '../formats/json.ts';

@@ -2,7 +2,6 @@
  * Bytes of the fork by id: `GET /raw/{id}` of a gateway, `GET /{id}` of a node. What was read to its end is kept, with
  * whether it was proven; parts of what is not kept are fetched as parts.
  */
-
 import { availabilityOf } from '../delivery/availability.ts';
 import { exactly, readAndClose } from '../delivery/streams.ts';
 import { isCount, memberOf, textOf } from '../formats/json.ts';

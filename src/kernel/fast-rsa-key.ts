@@ -6,7 +6,6 @@
  * `node:crypto` makes two-prime keys only, so the primes come from `crypto.generatePrime` (on the libuv pool, in
  * parallel) and are put together here, as the version 1 structure of RFC 8017 §A.1.2.
  */
-
 import { createPrivateKey, createPublicKey, generatePrime, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import { integer, sequence } from '../formats/der.ts';

@@ -2,7 +2,6 @@
  * Tells whoever resolves names for this operator which ones were changed, so that their readers see it at once. It is
  * never a reason for an action to fail: without it readers see the change when the record's time is over.
  */
-
 import { asciiLowerCase } from '../formats/ascii-case.ts';
 import type { SolanaAddress } from '../formats/solana/address.ts';
 import { within } from '../kernel/background/within.ts';

@@ -7,7 +7,6 @@
  * clock have been set meanwhile. A holder that was stopped for longer than its time
  * does not know that, so its decisions are stored behind the fence: in one transaction with a check of the row.
  */
-
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';

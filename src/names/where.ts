@@ -1,5 +1,4 @@
 /** Where a name works: what the chain says, what each known gateway shows, and who is behind. */
-
 import { LRUCache } from 'lru-cache';
 import type { GatewayView, WhereAnswer } from '../formats/name-where.ts';
 import { isPublicHost, publicLookup } from '../kernel/http/public-addresses.ts';

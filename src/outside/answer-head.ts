@@ -39,8 +39,6 @@ export function placeOf(answer: {
   readonly status: number;
   readonly headers: AnswerHeaders;
 }): { readonly start: number; readonly size: number } | undefined {
-  const isPart = answer.status === 206;
-  const start = isPart ? partIn(answer.headers)?.start : 0;
-  const size = isPart ? partIn(answer.headers)?.size : lengthIn(answer.headers);
-  return start === undefined || size === undefined ? undefined : { start, size };
+  const place = answer.status === 206 ? partIn(answer.headers) : { start: 0, size: lengthIn(answer.headers) };
+  return place?.size === undefined ? undefined : { start: place.start, size: place.size };
 }

@@ -1,5 +1,4 @@
 /** Puts the parts of the upload surface together. */
-
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';

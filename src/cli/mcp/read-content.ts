@@ -1,5 +1,4 @@
 /** A part of stored content through a gateway: bounded, as text where it is text. */
-
 import { StartupError } from '../../kernel/errors.ts';
 import { placeOf } from '../../outside/answer-head.ts';
 import { HttpClient } from '../../outside/http.ts';

@@ -2,7 +2,6 @@
  * Approvals: winc lent to another wallet. It leaves the payer's balance when the approval is made and sits
  * in the approval's account until it is spent, revoked or expired. The payer's row guards all of it.
  */
-
 import { type Static, Type } from 'typebox';
 import type { Approval } from '../../formats/approval.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';

@@ -1,5 +1,4 @@
 /** What a gateway needs beside the chain: a database that takes writes, and free space on its disk. */
-
 import { statfs } from 'node:fs/promises';
 import { within } from '../../kernel/background/within.ts';
 import type { Sql } from '../../storage/sql/sql.ts';

@@ -3,7 +3,6 @@
  * only when every source that could be asked said so; where one could not, that failure is the answer. Whoever asks for
  * what is not to be had is told why by what is thrown: `Unavailable`, or the `UpstreamError` of a source.
  */
-
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Unavailability } from '../../delivery/availability.ts';

@@ -2,7 +2,6 @@
  * What worker threads do for the unbundler: read, verify and hash a batch of items, and hand back their headers in
  * columns. Bytes come in by transfer and results go out by transfer; nothing is copied between threads.
  */
-
 import { hash } from 'node:crypto';
 import { type DataItem, parseItem } from '../../formats/ans104/item.ts';
 import { type ItemProblem, itemProblemCodes } from '../../formats/ans104/item-problem.ts';

@@ -2,7 +2,6 @@
  * The OpenAPI document of a surface, made from its route schemas, at `/openapi.json`; and at `/api-docs` as one page to
  * read: HTML made on the server, no script, nothing from elsewhere.
  */
-
 import swagger from '@fastify/swagger';
 import { isRecord } from '../../formats/json.ts';
 import type { App } from './app.ts';

@@ -2,7 +2,6 @@
  * The way of spans to the collector: the SDK's batches over OTLP/HTTP, with a bound on all that waits and a count of
  * what is lost, which the SDK does not tell. Requests never wait for it.
  */
-
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BatchSpanProcessor, type ReadableSpan, type SpanProcessor } from '@opentelemetry/sdk-trace';
 import { within } from '../background/within.ts';

@@ -2,7 +2,6 @@
  * Names as they stand on the chain now: whether one is free, who owns it, what it points at, what was done with it, and
  * which ones an address owns. Receipts (`my-names`) say who bought; only this says who has.
  */
-
 import { Type } from 'typebox';
 import { hashName } from '../../formats/solana/accounts-arns.ts';
 import { isSolanaAddress } from '../../formats/solana/address.ts';

@@ -2,7 +2,6 @@
  * Names: what the payment service says of them and does with them (`/v1/arns`), and where gateways resolve them to. A
  * service that speaks the contract alone does not tell a name as it stands; then less is known of it, and said so.
  */
-
 import type { WhereAnswer } from '../../formats/name-where.ts';
 import { messageIn, ServiceError } from './console.ts';
 import { serviceUrl, settings } from './settings.ts';

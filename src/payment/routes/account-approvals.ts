@@ -2,7 +2,6 @@
  * GET /account/approvals: what one wallet may still take of another.
  * GET /account/approvals/get: all a wallet gave and received (interface §4.1).
  */
-
 import { Type } from 'typebox';
 import type { Credits } from '../../credits/credits.ts';
 import type { Approval } from '../../formats/approval.ts';

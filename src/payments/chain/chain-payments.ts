@@ -3,7 +3,6 @@
  * the confirmations asked for. A payment to another wallet, of nothing, or that moved nothing credits nothing.
  * A payment that failed because its chain did not know it is credited when the chain shows it after all.
  */
-
 import { type Credits, winc } from '../../credits/credits.ts';
 import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { Together } from '../../kernel/background/together.ts';

@@ -1,5 +1,4 @@
 /** Content that was uploaded a moment ago: a gateway has its bytes, and the record that proves them is on its way. */
-
 import { setTimeout } from 'node:timers/promises';
 import { backoffMs } from '../../kernel/background/backoff.ts';
 import { headerOf } from '../../outside/answer-head.ts';

@@ -1,5 +1,4 @@
 /** What several gateways say the hash of an id's bytes is. Counting leaves out whoever serves the bytes. */
-
 import type { TxId } from '../../formats/base64url.ts';
 import { withCharset } from '../../formats/media-type.ts';
 import { headerOf, lengthIn } from '../../outside/answer-head.ts';

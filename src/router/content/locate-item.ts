@@ -2,7 +2,6 @@
  * Where an item lies in a chain transaction, as a gateway tells it and its own header proves: SHA-256 of the signature
  * that stands there is the id. A place that nobody proves would let any gateway close parts of other people's bundles.
  */
-
 import { maxItemHeaderBytes, parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { lengthIn } from '../../outside/answer-head.ts';

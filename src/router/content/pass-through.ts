@@ -2,7 +2,6 @@
  * Content without verification: the gateway's answer, passed on as it comes. Ranges and conditions are the
  * gateway's to answer; nothing is kept. What a gateway says about itself is not repeated as the router's word.
  */
-
 import { createHash } from 'node:crypto';
 import { isolate } from '../../delivery/isolation.ts';
 import { withMinimumSpeed } from '../../delivery/minimum-speed.ts';

@@ -2,7 +2,6 @@
  * Where items lie in their bundles, as gateways tell it: clients ask for it by `HEAD`, to read an item's signature
  * or its chunks for themselves. Nobody has proven it; what it leads to, they check.
  */
-
 import { LRUCache } from 'lru-cache';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { atMost } from '../../kernel/at-most.ts';

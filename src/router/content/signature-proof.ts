@@ -5,7 +5,6 @@
  * Three ways to the fields, in this order: the header of the data item inside its bundle (by offsets that the
  * gateway tells), the chain's transaction, and GraphQL for items that are in no mined bundle yet.
  */
-
 import { createHash } from 'node:crypto';
 import { encodeItemHeader, type ItemHeader, parseItemHeader } from '../../formats/ans104/item-header.ts';
 import { type SignatureType, signatureLayout } from '../../formats/ans104/signature-types.ts';

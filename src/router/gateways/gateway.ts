@@ -1,5 +1,4 @@
 /** One gateway: how it is asked, and what came of it. Its origin is its name everywhere. */
-
 import { isIP } from 'node:net';
 import { type Dispatcher, errors, Pool } from 'undici';
 import { joinPieces } from '../../delivery/streams.ts';

@@ -4,7 +4,6 @@
  * nowhere else, which nobody can tell from an item that was not unbundled yet, so they are asked about too, ever more
  * rarely.
  */
-
 import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { createJob, type Job } from '../../kernel/background/job.ts';
 import { within } from '../../kernel/background/within.ts';

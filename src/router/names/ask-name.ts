@@ -1,5 +1,4 @@
 /** Asks one gateway what a name points at. */
-
 import { availabilityOf } from '../../delivery/availability.ts';
 import { memberOf } from '../../formats/json.ts';
 import { messageOf } from '../../kernel/errors.ts';

@@ -3,7 +3,6 @@
  * time to live, used a while longer while it is asked for again, and long after when nobody can be asked. That a
  * name points nowhere is remembered briefly.
  */
-
 import { LRUCache } from 'lru-cache';
 import type { NameChange } from '../../delivery/name-changes.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';

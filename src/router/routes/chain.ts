@@ -2,7 +2,6 @@
  * Chain reads and GraphQL on the root host, passed on to a gateway or node: clients that are pointed at the router
  * use them to check content for themselves. Nothing of it is kept, since blocks may still change.
  */
-
 import { isolate } from '../../delivery/isolation.ts';
 import { isTxId, type TxId } from '../../formats/base64url.ts';
 import { memberOf, tryParseJson } from '../../formats/json.ts';

@@ -3,7 +3,6 @@
  * other; what was not hashed then is read now. The parts stay where they are and become the item's bytes: nothing is
  * written again. What was being finalized when the process died is taken up again.
  */
-
 import { Type } from 'typebox';
 import type { ItemHeader } from '../../formats/ans104/item-header.ts';
 import { ItemParser } from '../../formats/ans104/item-parser.ts';

@@ -53,14 +53,14 @@ export interface Asked {
 }
 
 const none: readonly string[] = [];
-/** More than there is room for answers. */
-const maxAsked = 3_072;
 /** Invented paths that lead to the same page must not fill our memory. */
 const maxUrlLength = 300;
 const special = ['if-none-match', 'if-range', 'x-ar-io-hops', 'x-ar-io-via'] as const;
 const budget = 12 * 1024 * 1024;
 /** Of a head, about. */
 const headBytes = 4_096;
+/** For more there are no answers. */
+const maxAsked = budget / headBytes;
 const partBudget = 4 * 1024 * 1024;
 /** A longer one is no range that is asked for again and again. */
 const maxRangeLength = 64;

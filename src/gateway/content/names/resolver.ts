@@ -2,7 +2,6 @@
  * Where a name points. Answers are kept for as long as the record says; a stale one is served at once while a
  * fresh one is fetched, and when none can be had. One question at a time for each name, whoever asks.
  */
-
 import { LRUCache } from 'lru-cache';
 import type { NameChange } from '../../../delivery/name-changes.ts';
 import { atMost } from '../../../kernel/at-most.ts';

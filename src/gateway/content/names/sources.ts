@@ -1,5 +1,4 @@
 /** Who knows names: the registry on the chain, and other gateways. */
-
 import { availabilityOf } from '../../../delivery/availability.ts';
 import type { ForkedNames } from '../../../fork/names.ts';
 import { isTxId } from '../../../formats/base64url.ts';

@@ -3,7 +3,6 @@
  * digest they announce; it is never called proven. A gateway that fails rests before it is asked again, which is
  * not the same as saying that it has nothing.
  */
-
 import { exactly } from '../../../delivery/streams.ts';
 import { headerOf, placeOf, sizeOf } from '../../../outside/answer-head.ts';
 import type { HttpClient } from '../../../outside/http.ts';

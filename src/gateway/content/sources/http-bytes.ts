@@ -1,5 +1,4 @@
 /** Fetching bytes from another HTTP server, with every way it can go wrong told apart. */
-
 import { availabilityOf } from '../../../delivery/availability.ts';
 import type { AnswerHeaders } from '../../../outside/answer-head.ts';
 import { type HttpClient, type OpenAnswer, OutsideUnavailable } from '../../../outside/http.ts';

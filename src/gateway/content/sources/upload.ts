@@ -2,7 +2,6 @@
  * Items that were uploaded here and are not on the chain yet: `GET {upload_url}/v1/data-item/{id}` answers the
  * whole item, and says where its payload begins.
  */
-
 import { exactly } from '../../../delivery/streams.ts';
 import { headerOf, placeOf, sizeOf } from '../../../outside/answer-head.ts';
 import { HttpClient } from '../../../outside/http.ts';

@@ -2,7 +2,6 @@
  * The page that a checkout session is paid on: complete without scripts, usable with a keyboard and a screen
  * reader, and with nothing to fetch from anywhere.
  */
-
 import { html, Markup, type Part } from '../../../kernel/http/page/html.ts';
 import { sourceHash } from '../../../kernel/http/page/page.ts';
 import type { CheckoutSession, LineItem } from '../objects.ts';

@@ -1,5 +1,4 @@
 /** The playground: a query, its variables, the answer, and what can be asked. Its address is the query. */
-
 import { useEffect, useState } from 'preact/hooks';
 import { exampleQuery } from '../../../formats/graphql-example.ts';
 import { isRecord, memberOf, textOf, tryParseJson } from '../../../formats/json.ts';

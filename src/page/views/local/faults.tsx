@@ -1,5 +1,4 @@
 /** The switchboard: each stand-in of the outside world with what it can be made to do wrong. */
-
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ArweaveFaults } from '../../../formats/local-faults.ts';

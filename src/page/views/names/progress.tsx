@@ -1,5 +1,4 @@
 /** An action from its agreed price to its end: where it is, what it waits for, and what came of it. */
-
 import { useState } from 'preact/hooks';
 import { labelOf } from '../../../formats/solana/name-rules.ts';
 import { Button, LinkButton } from '../../kit/button.tsx';

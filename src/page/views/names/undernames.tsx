@@ -1,5 +1,4 @@
 /** The undernames of a name: what each opens, and changing that. */
-
 import { useState } from 'preact/hooks';
 import { isArweaveId, isTtl, isUndername, labelOf } from '../../../formats/solana/name-rules.ts';
 import { Button } from '../../kit/button.tsx';

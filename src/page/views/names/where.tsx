@@ -1,5 +1,4 @@
 /** What each gateway that the service knows shows for a name, beside what the chain says. */
-
 import { useState } from 'preact/hooks';
 import type { GatewayView, WhereAnswer } from '../../../formats/name-where.ts';
 import { labelOf } from '../../../formats/solana/name-rules.ts';

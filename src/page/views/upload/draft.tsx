@@ -1,5 +1,4 @@
 /** What will be uploaded: the files with their types and tags, the folder's address, and what it costs. */
-
 import { useSignal } from '@preact/signals';
 import type { Approval } from '../../../formats/approval.ts';
 import { Button, LinkButton } from '../../kit/button.tsx';

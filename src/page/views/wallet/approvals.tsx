@@ -1,5 +1,4 @@
 /** Credits that are lent, given and received. */
-
 import type { ComponentChildren } from 'preact';
 import type { Approval } from '../../../formats/approval.ts';
 import { Table } from '../../kit/table.tsx';

@@ -1,5 +1,4 @@
 /** Credits lent to other wallets: a signed, public item says so, and another takes it back. */
-
 import { useState } from 'preact/hooks';
 import type { Approval } from '../../../formats/approval.ts';
 import { Button } from '../../kit/button.tsx';

@@ -1,5 +1,4 @@
 /** `/ledger/…`: what `turnpike ledger` does, over HTTP. */
-
 import { Type } from 'typebox';
 import { ChangeConflict } from '../../../credits/credits.ts';
 import type {

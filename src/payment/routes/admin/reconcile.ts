@@ -1,5 +1,4 @@
 /** `GET /reconcile`, `POST /reconcile`: what the outside knows and the ledger does not, as after a restore. */
-
 import { Type } from 'typebox';
 import type { ReconcileState } from '../../../formats/admin-answers.ts';
 import { within } from '../../../kernel/background/within.ts';
