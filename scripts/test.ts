@@ -19,13 +19,13 @@ import {
   cpSync,
   existsSync,
   globSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
   statfsSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { installClients } from '../test/support/install-clients.ts';
@@ -157,7 +157,9 @@ function filesOf(name: string): string[] {
  * run that ended otherwise failed as a whole.
  */
 function runFiles(files: readonly string[], flags: readonly string[], env: NodeJS.ProcessEnv): string[][] {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'));
+  const cache = join(root, 'test', '.cache');
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, 'run-'));
   const list = join(folder, 'failed');
   const reporters = [
     '--test-reporter=spec',
@@ -167,12 +169,13 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
   ];
   const groups = groupsOf(files);
   const memory = groups.some(({ length }) => length > 1) ? memoryFolder() : undefined;
+  // Node sorts what it is given. Whole stacks wait much and are to begin first: absolute paths come before relative ones.
   const entries = groups.map((group, index) => {
     const [file = ''] = group;
-    if (group.length === 1) return file;
-    const entry = join(folder, `${index}-${roomOf(file)?.replaceAll('/', '-')}.mjs`);
+    if (group.length === 1) return join(root, file);
+    const entry = join(folder, `${String(index).padStart(3, '0')}-${roomOf(file)?.replaceAll('/', '-')}.mjs`);
     writeFileSync(entry, groupModule(group, memory));
-    return entry;
+    return relative(root, entry);
   });
   try {
     const preload = ['--require', join(root, 'scripts', 'untracked-promises.cjs')];
@@ -186,7 +189,10 @@ function runFiles(files: readonly string[], flags: readonly string[], env: NodeJ
     if (run.status === 0) return [];
     const told = existsSync(list) ? readFileSync(list, 'utf8').split('\n').filter(Boolean) : [];
     if (run.status === null || told.length === 0) return files.map((file) => [file]);
-    return told.map((file) => groups[entries.indexOf(file)] ?? [relative(root, resolve(root, file))]);
+    const started = entries.map((entry) => resolve(root, entry));
+    return told.map(
+      (file) => groups[started.indexOf(resolve(root, file))] ?? [relative(root, resolve(root, file))],
+    );
   } finally {
     for (const made of [folder, memory])
       if (made !== undefined) rmSync(made, { recursive: true, force: true });
