@@ -29,9 +29,19 @@ export function seededRandom(seed: number): SeededRandom {
   };
   const fraction = () => bits() / 2 ** 32;
   const below = (limit: number) => Math.floor(fraction() * limit);
+  /** `bits` for each byte, with its state in locals: tests ask for many mebibytes. */
   const bytes = (length: number) => {
     const out = Buffer.allocUnsafe(length);
-    for (let i = 0; i < length; i++) out[i] = bits() >>> 11;
+    let [x, y, z, count] = [a | 0, b | 0, c | 0, counter | 0];
+    for (let i = 0; i < length; i++) {
+      const result = (((x + y) | 0) + count) | 0;
+      count = (count + 1) | 0;
+      x = y ^ (y >>> 9);
+      y = (z + (z << 3)) | 0;
+      z = (((z << 21) | (z >>> 11)) + result) | 0;
+      out[i] = (result >>> 11) & 0xff;
+    }
+    [a, b, c, counter] = [x, y, z, count];
     return out;
   };
   for (let i = 0; i < 16; i++) bits();
