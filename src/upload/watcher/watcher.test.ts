@@ -124,6 +124,7 @@ describe('watching permanent bundles', () => {
       );
       await pass();
       await eventually('it to be seen whole', async () => (await bundle()).damage === null);
+      await eventually('that to be told', async () => news.length > 1);
       assert.deepEqual(
         news.map(({ kind }) => kind),
         ['damaged', 'mended'],
