@@ -42,7 +42,7 @@ const pageHeader = { 'x-turnpike-console': '1' };
 
 /** Where strangers ask from: too many wrong tokens of a network keep the right one out, but of no other network. */
 const elsewhere = '127.0.0.2';
-const spellingTurns = 3;
+const spellingTurns = 6;
 const wrongKeyTurns = 5;
 const atOnce = 8;
 const id = 'A'.repeat(43);

@@ -128,12 +128,12 @@ export async function startLocalArweave(options: LocalArweaveOptions = {}): Prom
   return { client: new NodeClient(surface.url), dataDir, stop, [Symbol.asyncDispose]: stop };
 }
 
-/** A wallet with a key that signs fast; the chain takes any RSA modulus. */
+/** A wallet with a key that is made and signs fast; the chain takes any RSA modulus. */
 export class TestWallet {
   readonly key: KeyObject;
   readonly address: string;
 
-  constructor(key: KeyObject = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey) {
+  constructor(key: KeyObject = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey) {
     this.key = key;
     this.address = encodeBase64url(sha256(rsaModulus(key)));
   }

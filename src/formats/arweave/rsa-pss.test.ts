@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { constants, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { constants, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { test } from 'node:test';
+import { arweaveTestKey } from '../../../test/support/keys.ts';
 import { rsaPublicKey, signPssAsync, verifyPss, verifyPssAsync, withoutSalt, withPss } from './rsa-pss.ts';
 
-const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 4096 });
+const privateKey = createPrivateKey({ key: arweaveTestKey, format: 'jwk' });
+const publicKey = createPublicKey(privateKey);
 const message = Buffer.from('any message');
 const signed = (options: object) => sign('sha256', message, { key: privateKey, ...options });
 const { n = '' } = publicKey.export({ format: 'jwk' });

@@ -8,13 +8,13 @@
  *         …
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
 import pg from 'pg';
 import { testDatabaseUrl } from '../../config/testing.ts';
-import { openDatabase } from './open.ts';
+import { type DatabaseOptions, openDatabase } from './open.ts';
 import type { Migration, Sql } from './sql.ts';
 
 /** Opens a fresh database. The same `name` within one test opens the same database again. */
@@ -83,11 +83,25 @@ function onSqlite(suite: EngineSuite): void {
     });
     suite('sqlite', async (migrations, name = `db${randomBytes(4).toString('hex')}`) => {
       folder ??= mkdtempSync(join(tmpdir(), 'turnpike-sqlite-'));
-      const sql = await openDatabase({ databaseUrl: undefined, dataDir: folder, name, migrations });
+      const sql = await openSqliteQuickly({ databaseUrl: undefined, dataDir: folder, name, migrations });
       opened.push(sql);
       return sql;
     });
   });
+}
+
+/** Files as migrations make them. To make one takes several times as long as to write it again. */
+const made = new WeakMap<readonly Migration[], Buffer>();
+
+async function openSqliteQuickly(settings: DatabaseOptions): Promise<Sql> {
+  const path = join(settings.dataDir, `${settings.name}.db`);
+  if (existsSync(path)) return openDatabase(settings);
+  const known = made.get(settings.migrations);
+  if (known === undefined) {
+    await (await openDatabase(settings)).close();
+    made.set(settings.migrations, readFileSync(path));
+  } else writeFileSync(path, known, { mode: 0o600 });
+  return openDatabase(settings);
 }
 
 function newPrefix(): string {
