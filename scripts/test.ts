@@ -1,7 +1,7 @@
 /**
  * Runs the test-suites by name: `node scripts/test.ts unit e2e`.
  *
- *   unit     src/**, scripts/**, test/{strangers,fuzz}/**: beside the code, no port but free ones, quick; those of one
+ *   unit     src/**, scripts/**, test/fuzz/**: beside the code, no port but free ones, quick; those of one
  *            room share processes, because to load its modules costs more than most of the tests
  *   e2e      test/e2e/**: whole stacks on free ports, one process per file
  *   long     test/long/**, test/simulation/**: stacks that are killed again and again, slow readers, random days, thousands
@@ -41,7 +41,7 @@ interface Suite {
 
 const suites: Record<string, Suite> = {
   unit: {
-    globs: ['test/{strangers,fuzz}/**/*.test.ts', 'scripts/**/*.test.ts', 'src/**/*.test.ts'],
+    globs: ['test/fuzz/**/*.test.ts', 'scripts/**/*.test.ts', 'src/**/*.test.ts'],
     flags: ['--test-concurrency=4'],
   },
   // Four at once on two cores: whole stacks wait a good part of their time.

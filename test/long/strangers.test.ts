@@ -1,4 +1,4 @@
-/** Strangers who send more than the short runs of `test/strangers`. */
+/** A stranger tries everything; `npm run strangers` goes on for as long as it is told to. */
 import { describe, it } from 'node:test';
 import { nothingFound } from '../strangers/nothing-found.ts';
 import { run } from '../strangers/run.ts';
