@@ -9,6 +9,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 
-const startIsOverMs = 30_000;
+const startIsOverMs = 5_000;
 
 if (isMainThread) setTimeout(() => setFlagsFromString('--heap-growing-percent=40'), startIsOverMs).unref();
