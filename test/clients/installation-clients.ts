@@ -80,7 +80,7 @@ export function startTraffic({ urls, world }: Pick<Installation, 'urls' | 'world
       );
       if (receipt.id !== item.id) traffic.wrong.push(`the receipt of ${item.id} is for ${receipt.id}`);
       traffic.items.push({ id: item.id, data, winc: BigInt(receipt.winc) });
-      await sleep(50);
+      await sleep(300);
     }
   };
 
@@ -129,7 +129,7 @@ export function startTraffic({ urls, world }: Pick<Installation, 'urls' | 'world
         body: new URLSearchParams({ number: '4242424242424242', expiry: '12/40', cvc: '123', name: 'Ada' }),
       });
       traffic.cardPayments.push({ address, winc: BigInt(session.winc) });
-      await sleep(500);
+      await sleep(1_000);
     }
   };
 
@@ -144,7 +144,7 @@ export function startTraffic({ urls, world }: Pick<Installation, 'urls' | 'world
       await pay(`${urls.payment}/v1/x402/top-up?type=credits&qty=1`)
         .then((answer) => answer.arrayBuffer())
         .catch(() => undefined);
-      await sleep(500);
+      await sleep(1_000);
     }
   };
 
@@ -196,7 +196,7 @@ export function startTraffic({ urls, world }: Pick<Installation, 'urls' | 'world
 
   const read = async (url: string) => {
     while (!stopped) {
-      await sleep(20);
+      await sleep(100);
       const known = [...traffic.items, ...traffic.parted];
       const wanted = known[random.below(Math.max(1, known.length))];
       if (wanted === undefined) continue;
