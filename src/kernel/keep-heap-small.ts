@@ -3,8 +3,8 @@
  * little of that back. A gateway that has filled its caches took 85 MiB more for it; so it is looked for when two fifths
  * are new, which costs less than a hundredth of its CPU time. Not while it starts: all that is new then stays, and to
  * look for more made the start in a thread a quarter longer. Node takes this flag on no command line of others
- * (`NODE_OPTIONS`), so that it is set here, for every process that serves; not by a
- * thread, whose process is somebody else's.
+ * (`NODE_OPTIONS`), so that it is set here, for every process that serves; not by a thread, whose process is somebody
+ * else's.
  */
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';

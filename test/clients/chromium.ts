@@ -10,7 +10,11 @@ import { polyfillNode } from 'esbuild-plugin-polyfill-node';
 import { type BrowserContext, chromium, type Browser as PlaywrightBrowser } from 'playwright-core';
 import { program } from '../support/program.ts';
 
-const executablePath = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const executablePath = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/google-chrome',
+].find((path) => existsSync(path));
 export const noChromium = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
 
 /** As bundlers of web applications do it: turbo-sdk's web build wants Node's `crypto` and `stream`. */

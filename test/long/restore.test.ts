@@ -16,7 +16,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -32,12 +32,12 @@ import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.t
 import { eventually } from '../support/eventually.ts';
 import { NodeClient, TestWallet } from '../support/local-arweave.ts';
 import { createDatabase } from '../support/local-gateway.ts';
+import { program } from '../support/program.ts';
 import { type CommandResult, runCommand, startCommands } from '../support/run-command.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { mountSmallDisk } from '../support/small-disk.ts';
 import { freePorts, type RunningStack, startStack } from '../support/stack.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 const server = process.env.TEST_DATABASE_URL;
 const signer = solanaSigner(ed25519TestKey('restore'));
 const { address } = itemOwner(4, signer.owner).wallet;
@@ -101,7 +101,7 @@ describe(`a backup, and a restore elsewhere, on ${server === undefined ? 'SQLite
   /** Killed when it says what it is at. */
   function killed(folder: string, args: readonly string[], word: string): Promise<CommandResult> {
     const env = { ...process.env, ...freePorts(), ...environmentOf(folder) };
-    return runCommand(process.execPath, ['bin/turnpike.js', ...args], { cwd: root, env }, (child) => {
+    return runCommand(process.execPath, [program, ...args], { env }, (child) => {
       child.stderr?.on('data', (text: Buffer) => {
         if (text.includes(word)) child.kill('SIGKILL');
       });

@@ -22,6 +22,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { freePort } from '../support/free-port.ts';
+import { program } from '../support/program.ts';
 import { caddyProgram } from '../support/servers/caddy.ts';
 import { nginxProgram } from '../support/servers/nginx.ts';
 import { prometheusPrograms } from '../support/servers/prometheus.ts';
@@ -56,7 +57,7 @@ function localSettings(): string {
 
 /** What the stand-ins are: functions of the shell that runs the blocks. */
 const standIns = () => `
-turnpike() { "${process.execPath}" "${root}/bin/turnpike.js" "$@"; }
+turnpike() { "${process.execPath}" "${program}" "$@"; }
 tell() { echo "$*" >> "${machine}/told"; }
 apt-get() { tell apt-get "$@"; }
 # An install puts the package anew into its place: a shell that stands in the old one stands nowhere.
@@ -131,7 +132,7 @@ start_unit() {
     *.timer) [ -e "${machine}/etc/systemd/system/$1" ] && [ -d "${machine}/var/backups/turnpike" ] ;;
     turnpike.service | turnpike-second.service)
       # The process itself takes the place of the shell that starts it. A start is over before the service is up.
-      (turnpike() { exec "${process.execPath}" "${root}/bin/turnpike.js" "$@"; }; unit "$1") >> "${machine}/log/$name" 2>&1 &
+      (turnpike() { exec "${process.execPath}" "${program}" "$@"; }; unit "$1") >> "${machine}/log/$name" 2>&1 &
       echo $! > "${machine}/log/$name.pid" ;;
     *) (unit "$1") > "${machine}/log/$name" 2>&1 || { cat "${machine}/log/$name"; return 1; } ;;
   esac

@@ -29,8 +29,8 @@ describe('a simulated world', () => {
     ['reading', 'points at'],
   ] as const) {
     it(`is the same again for the same seed: ${only}`, async () => {
-      const first = await simulate({ seed: 11, hours: 1, only });
-      const again = await simulate({ seed: 11, hours: 1, only });
+      const first = await simulate({ seed: 9, hours: 1, only });
+      const again = await simulate({ seed: 9, hours: 1, only });
       assert.equal(again.story.text(), first.story.text());
       assert.equal(again.events, first.events);
       assert.ok(first.story.lines.some(({ what }) => what.includes(told)));

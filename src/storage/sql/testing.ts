@@ -11,10 +11,10 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, it } from 'node:test';
-import pg from 'pg';
+import { after, afterEach, describe, it } from 'node:test';
 import { testDatabaseUrl } from '../../config/testing.ts';
 import { type DatabaseOptions, openDatabase } from './open.ts';
+import { connected, dropSchema, TestSchemas } from './postgres/testing-schemas.ts';
 import type { Migration, Sql } from './sql.ts';
 
 /** Opens a fresh database. The same `name` within one test opens the same database again. */
@@ -32,20 +32,22 @@ export function forEachEngine(suite: EngineSuite): void {
     return;
   }
   describe('on PostgreSQL', () => {
-    let prefix = newPrefix();
+    const schemas = new TestSchemas(databaseUrl);
+    const named = new Map<string, string>();
     const opened: Sql[] = [];
-    const schemas = new Set<string>();
     afterEach(async () => {
       for (const sql of opened.splice(0)) await sql.close();
-      await dropSchemas(databaseUrl, schemas);
-      schemas.clear();
-      prefix = newPrefix();
+      await schemas.giveBack();
+      named.clear();
     });
+    after(() => schemas.drop());
     suite('postgres', async (migrations, name = `db${randomBytes(4).toString('hex')}`) => {
-      const schema = `${prefix}_${name}`;
-      schemas.add(schema);
+      const known = named.get(name);
+      const schema = known ?? schemas.take(migrations);
+      named.set(name, schema);
       const sql = await openDatabase({ databaseUrl, dataDir: '', name: schema, migrations });
       opened.push(sql);
+      if (known === undefined) await schemas.remember(schema, migrations);
       return sql;
     });
   });
@@ -67,7 +69,7 @@ export function itOnEngine(
       await test(databaseUrl, folder, name);
     } finally {
       rmSync(folder, { recursive: true, force: true });
-      if (databaseUrl !== undefined) await dropSchemas(databaseUrl, new Set([name]));
+      if (databaseUrl !== undefined) await connected(databaseUrl, (client) => dropSchema(client, name));
     }
   });
 }
@@ -102,18 +104,4 @@ async function openSqliteQuickly(settings: DatabaseOptions): Promise<Sql> {
     made.set(settings.migrations, readFileSync(path));
   } else writeFileSync(path, known, { mode: 0o600 });
   return openDatabase(settings);
-}
-
-function newPrefix(): string {
-  return `test_${randomBytes(6).toString('hex')}`;
-}
-
-async function dropSchemas(databaseUrl: string, schemas: Iterable<string>): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    for (const schema of schemas) await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
-  } finally {
-    await client.end();
-  }
 }
