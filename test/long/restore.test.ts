@@ -20,12 +20,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import pg from 'pg';
 import Stripe from 'stripe';
 import { transactionToJson } from '../../src/formats/arweave/transaction-json.ts';
 import { memberOf } from '../../src/formats/json.ts';
 import { encodeHeader, examplePayment } from '../../src/formats/x402/testing.ts';
 import { signPayment } from '../../src/localnet/x402/testing.ts';
+import { connected } from '../../src/storage/sql/postgres/testing-schemas.ts';
 import { itemOwner } from '../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
@@ -179,7 +179,7 @@ describe(`a backup, and a restore elsewhere, on ${server === undefined ? 'SQLite
     assert.deepEqual([busy.code, busy.error.split('\n').at(-2)], [1, waits]);
     // What it held is free after two minutes.
     if (server === undefined) freeHold(join(dataDir, 'ledger.db'));
-    else await runOn(databases[0]?.url ?? '', freed);
+    else await connected(databases[0]?.url ?? '', (client) => client.query(freed));
   });
 
   it('is taken while the stack takes uploads, and proves itself', async () => {
@@ -435,13 +435,6 @@ function fill(path: string): void {
 }
 
 const freed = "UPDATE ledger.upload_leases SET until = 0 WHERE name = 'backup'";
-
-async function runOn(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(statement);
-  await client.end();
-}
 
 function freeHold(path: string): void {
   const database = new DatabaseSync(path, { timeout: 5_000 });

@@ -3,7 +3,6 @@ import { hash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { type Config, readConfig } from '../../src/config/config.ts';
 import { dataTreeOf } from '../../src/formats/arweave/data-root.ts';
 import { newTransaction, type Transaction } from '../../src/formats/arweave/transaction.ts';
@@ -14,6 +13,7 @@ import { createGateway, type Gateway, type GatewayDeps } from '../../src/gateway
 import { createLogger, type Logger } from '../../src/kernel/log.ts';
 import { createSurface, type Surface } from '../../src/kernel/part.ts';
 import { createLocalArweave } from '../../src/localnet/arweave/local-arweave.ts';
+import { connected } from '../../src/storage/sql/postgres/testing-schemas.ts';
 import { testArweaveKey } from '../../src/wallets/testing/keys.ts';
 
 export { eventually as until } from './eventually.ts';
@@ -147,15 +147,7 @@ export interface TestDatabase {
 /** A database of its own on the server, as `template` is. */
 export async function createDatabase(server: string, template = 'template1'): Promise<TestDatabase> {
   const name = `gateway_${randomBytes(6).toString('hex')}`;
-  const run = async (statement: string) => {
-    const client = new pg.Client({ connectionString: server });
-    await client.connect();
-    try {
-      await client.query(statement);
-    } finally {
-      await client.end();
-    }
-  };
+  const run = (statement: string) => connected(server, (client) => client.query(statement));
   await run(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   const url = new URL(server);
   url.pathname = `/${name}`;

@@ -69,7 +69,7 @@ export class TestSchemas {
 }
 
 /** A connection for each time: tests break those that they find. */
-export async function connected(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
+export async function connected(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -94,25 +94,29 @@ async function shapeOf(client: pg.Client, schema: string): Promise<string> {
 }
 
 async function resetOf(client: pg.Client, schema: string): Promise<string> {
-  const { rows: objects } = await client.query<{ name: string; kind: string }>(
-    `SELECT quote_ident($1) || '.' || quote_ident(relname) AS name, relkind AS kind
-     FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'S') ORDER BY oid`,
-    [schema],
-  );
+  const ask = async <T extends object>(text: string, ...values: string[]): Promise<T[]> =>
+    (await client.query<T>(text, values)).rows;
+  /** Tables are `r`, sequences `S`. */
+  const objects = (kind: 'r' | 'S') =>
+    ask<{ name: string }>(
+      `SELECT quote_ident($1) || '.' || quote_ident(relname) AS name
+       FROM pg_class WHERE relnamespace = to_regnamespace($1) AND relkind = $2`,
+      schema,
+      kind,
+    );
   const statements: string[] = [];
-  for (const { name, kind } of objects) {
-    const text =
-      kind === 'r'
-        ? `SELECT quote_literal(json_agg(kept)) AS kept FROM ${name} kept`
-        : `SELECT last_value || ', ' || is_called AS kept FROM ${name}`;
-    const { rows } = await client.query<{ kept: string | null }>(text);
-    const kept = rows[0]?.kept ?? null;
-    if (kind === 'S') statements.push(`SELECT setval('${name}', ${kept})`);
-    else statements.push(`DELETE FROM ${name}`);
-    if (kind === 'r' && kept !== null)
+  for (const { name } of await objects('r')) {
+    statements.push(`DELETE FROM ${name}`);
+    const rows = `SELECT quote_literal(json_agg(kept)) AS kept FROM ${name} kept HAVING count(*) > 0`;
+    for (const { kept } of await ask<{ kept: string }>(rows))
       statements.push(
         `INSERT INTO ${name} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::${name}, ${kept})`,
       );
+  }
+  for (const { name } of await objects('S')) {
+    const numbers = `SELECT last_value || ', ' || is_called AS kept FROM ${name}`;
+    for (const { kept } of await ask<{ kept: string }>(numbers))
+      statements.push(`SELECT setval('${name}', ${kept})`);
   }
   return statements.join(';\n');
 }
