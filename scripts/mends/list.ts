@@ -1781,6 +1781,33 @@ export const mends: readonly Mend[] = [
     fails: { unit: 'src/upload/items/segments.test.ts' },
   },
   {
+    what: 'an upload that rotted is served by gateways, and they note its hash for good',
+    undo: [
+      {
+        file: 'src/upload/routes/data-item.ts',
+        find: '  if (size <= comparedBytes) {\n',
+        put: '  if (size < 0) {\n',
+      },
+      {
+        file: 'src/upload/routes/data-item.ts',
+        find: 'holdLast(readItemBytes(blobs, head, segments, span))',
+        put: "readItemBytes(blobs, head, segments, span, 'signature')",
+      },
+    ],
+    fails: { unit: 'src/upload/routes/data-item.test.ts' },
+  },
+  {
+    what: 'a large upload that rotted looks complete before it is compared',
+    undo: [
+      {
+        file: 'src/upload/routes/data-item.ts',
+        find: 'holdLast(readItemBytes(blobs, head, segments, span))',
+        put: 'readItemBytes(blobs, head, segments, span)',
+      },
+    ],
+    fails: { unit: 'src/upload/routes/data-item.test.ts' },
+  },
+  {
     what: 'end the reader of a published index by an entry that is cut off',
     undo: [
       {

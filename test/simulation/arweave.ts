@@ -54,6 +54,8 @@ interface StoredChunk {
 /** Of the slowest chains. */
 const slowestBlockMs = 120_000;
 const slowestSyncMs = 600_000;
+/** A node that is further behind makes no blocks until it has caught up: no fork may be as deep as what counts as permanent. */
+const mostBehind = 4;
 /** In a night one of so many blocks of the slowest chains is made. */
 const nightlyShare = 30;
 
@@ -145,7 +147,8 @@ export class ArweaveNetwork {
     this.#world.schedule(Math.min(wait, 10 * blockMs), () => {
       this.#mineLater();
       if (this.#sleeps()) return;
-      const able = this.nodes.filter((node) => node.isUp);
+      const { height } = this.best;
+      const able = this.nodes.filter((node) => node.isUp && height - node.height <= mostBehind);
       if (able.length > 0) this.#mine(this.#random.pick(able));
     });
   }

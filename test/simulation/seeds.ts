@@ -90,4 +90,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'a purchase was refused because another had made the list of its wallet, after a node had not known its block',
   },
+  {
+    seed: 80_000_527,
+    hours: 1,
+    only: 'uploads',
+    found: 'a gateway served an upload whose bytes had rotted, and noted their hash for good',
+  },
 ];

@@ -12,7 +12,9 @@ import {
   verifyEd25519,
 } from '../../src/wallets/solana/ed25519.ts';
 import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.ts';
+import { ArweaveNetwork } from './arweave.ts';
 import { SimulatedDatabase } from './database.ts';
+import { Network } from './network.ts';
 import { simulate } from './run.ts';
 import { keptSeeds } from './seeds.ts';
 import { World } from './world.ts';
@@ -132,6 +134,26 @@ describe('a simulated world', () => {
     world.schedule(25, () => killed.kill());
     await world.run(1_000);
     assert.deepEqual(told, ['step 1', 'step 2', 'woke at 500']);
+  });
+
+  it('has no fork as deep as what counts as permanent, though its nodes are never up together', async () => {
+    const world = new World(1);
+    const { nodes } = new ArweaveNetwork(world, new Network(world), 2);
+    const [one, other] = nodes;
+    assert.ok(one && other);
+    const heights = async (): Promise<number[]> => {
+      await world.run(world.time + 60 * 60_000);
+      return nodes.map(({ height }) => height);
+    };
+    other.down();
+    const [high = 0, low = 0] = await heights();
+    assert.ok(high > low + 20);
+    one.down();
+    other.up();
+    assert.deepEqual(await heights(), [high, low], 'it would go on from where it was');
+    one.up();
+    const [after = 0, caughtUp = 0] = await heights();
+    assert.ok(after > high && caughtUp > high);
   });
 
   it('loses what was not committed when a process dies, and nothing else', async () => {

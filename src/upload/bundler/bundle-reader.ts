@@ -19,10 +19,10 @@ import type { PayloadHashes } from '../hashing/payload-hash.ts';
 import {
   type ComparedWith,
   findDamage,
-  loadProvenItem,
+  loadItem,
   MissingBytes,
   parseSegments,
-  readProvenItem,
+  readItemBytes,
   type Segment,
 } from '../items/segments.ts';
 import { readAhead } from './read-ahead.ts';
@@ -222,7 +222,7 @@ export class BundleReader {
       if (head === null) throw new MissingBytes(`the header of ${id} is not there`);
       if (size > streamedBytes) return { row };
       const { blobs } = this.#deps;
-      const loading = () => loadProvenItem(blobs, head, segments, comparedWith(verifies));
+      const loading = () => loadItem(blobs, head, segments, comparedWith(verifies));
       const bytes = segments.length === 0 ? head : await this.#reads.run(loading);
       checkSize(row, bytes.length);
       if (verifies) await this.#blaming(row, checkItem(id, bytes));
@@ -238,7 +238,13 @@ export class BundleReader {
     const check = verifies ? new StreamedItem(this.#deps.hashes, row) : undefined;
     try {
       let read = 0;
-      for await (const bytes of readProvenItem(blobs, head ?? none, segments, comparedWith(verifies))) {
+      for await (const bytes of readItemBytes(
+        blobs,
+        head ?? none,
+        segments,
+        undefined,
+        comparedWith(verifies),
+      )) {
         read += bytes.length;
         if (read > size) break;
         await check?.update(bytes);

@@ -85,7 +85,10 @@ export class BlockedItems {
       { root: id, start: payloadStart, size: size - payloadStart },
       ({ start, end }) =>
         readLimited(
-          readItemBytes(this.#blobs, head, item.segments, payloadStart + start, payloadStart + end),
+          readItemBytes(this.#blobs, head, item.segments, {
+            start: payloadStart + start,
+            end: payloadStart + end,
+          }),
           end - start,
         ),
       (one) => this.#list.blocksId(one),
@@ -96,8 +99,8 @@ export class BlockedItems {
     const known = this.#hashes.get(item.id);
     if (known !== undefined) return known;
     const hash = createHash('sha256');
-    const bytes = readItemBytes(this.#blobs, head, item.segments, item.payloadStart, item.size);
-    for await (const piece of bytes) hash.update(piece);
+    const payload = { start: item.payloadStart, end: item.size };
+    for await (const piece of readItemBytes(this.#blobs, head, item.segments, payload)) hash.update(piece);
     const digest = hash.digest('base64url');
     this.#hashes.set(item.id, digest);
     return digest;

@@ -7,16 +7,15 @@ import { flipByte } from '../../../test/support/damage.ts';
 import { BlobDamaged } from '../../storage/blobs/blobs.ts';
 import { DiskBlobStore } from '../../storage/blobs/disk/store.ts';
 import { readAll, rottingFiles, seededBytes } from '../../storage/blobs/testing.ts';
-import { loadProvenItem, MissingBytes, readProvenItem, type Segment } from './segments.ts';
+import { loadItem, MissingBytes, readItemBytes, type Segment } from './segments.ts';
 
 const head = seededBytes(1_000, 1);
 const payload = seededBytes(700_000, 2);
 const item = Buffer.concat([head, payload]);
 
 const ways = {
-  read: (store: DiskBlobStore, segments: readonly Segment[]) =>
-    readAll(readProvenItem(store, head, segments)),
-  loaded: (store: DiskBlobStore, segments: readonly Segment[]) => loadProvenItem(store, head, segments),
+  read: (store: DiskBlobStore, segments: readonly Segment[]) => readAll(readItemBytes(store, head, segments)),
+  loaded: (store: DiskBlobStore, segments: readonly Segment[]) => loadItem(store, head, segments),
 };
 
 for (const [way, get] of Object.entries(ways))

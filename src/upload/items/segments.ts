@@ -4,6 +4,7 @@
  */
 import { createHash, hash as hashOf } from 'node:crypto';
 import { hasCode } from '../../kernel/errors.ts';
+import type { Span } from '../../kernel/http/byte-ranges.ts';
 import {
   BlobDamaged,
   BlobMissing,
@@ -44,8 +45,7 @@ export class MissingBytes extends Error {
 export function* piecesOf(
   headSize: number,
   segments: readonly Segment[],
-  start: number,
-  end: number,
+  { start, end }: Span,
 ): Generator<
   | { readonly head: true; readonly start: number; readonly end: number }
   | {
@@ -55,42 +55,20 @@ export function* piecesOf(
       readonly start: number;
       readonly end: number;
       readonly blobSize: number;
+      /** All that the item has of the blob. */
+      readonly isWhole: boolean;
     }
 > {
   if (start < headSize) yield { head: true, start, end: Math.min(end, headSize) };
   let at = headSize;
-  for (const segment of segments) {
+  for (const { digest, start: first, size } of segments) {
     const from = Math.max(start, at);
-    const to = Math.min(end, at + segment.size);
+    const to = Math.min(end, at + size);
     if (from < to) {
-      const { digest, start: first, size } = segment;
-      yield { head: false, digest, start: first + from - at, end: first + to - at, blobSize: first + size };
+      const place = { start: first + from - at, end: first + to - at, blobSize: first + size };
+      yield { head: false, digest, ...place, isWhole: to - from === size };
     }
-    at += segment.size;
-  }
-}
-
-/** The bytes `start` (inclusive) to `end` (exclusive) of an item, in order, in pieces of bounded size. */
-export async function* readItemBytes(
-  blobs: BlobStore,
-  head: Buffer,
-  segments: readonly Segment[],
-  start: number,
-  end: number,
-): AsyncGenerator<Buffer> {
-  for (const piece of piecesOf(head.length, segments, start, end)) {
-    if (piece.head) {
-      yield head.subarray(piece.start, piece.end);
-      continue;
-    }
-    const reader = await openBlob(blobs, piece.digest, piece.blobSize);
-    try {
-      yield* reader.stream(piece.start, piece.end);
-    } catch (error) {
-      lost(error);
-    } finally {
-      await reader.close();
-    }
+    at += size;
   }
 }
 
@@ -98,25 +76,32 @@ export async function* readItemBytes(
 export type ComparedWith = 'digests' | 'signature';
 
 /**
- * The whole item, its blobs compared with their digests on the way: what rots on a medium no time stamp tells, and what
- * is mined damaged can never be mended. Throws `MissingBytes` after the last byte of a wrong blob at the latest.
+ * Bytes of an item, in order, in pieces of bounded size. What rots on a medium no time stamp tells, and what is mined or noted
+ * damaged can never be mended: each blob that is read whole is compared with its digest on the way. Throws `MissingBytes` after the
+ * last byte of a wrong one at the latest.
  */
-export async function* readProvenItem(
+export async function* readItemBytes(
   blobs: BlobStore,
   head: Buffer,
   segments: readonly Segment[],
+  span: Span = { start: 0, end: Number.POSITIVE_INFINITY },
   comparedWith: ComparedWith = 'digests',
 ): AsyncGenerator<Buffer> {
-  yield head;
-  for (const { digest, start, size } of segments) {
+  for (const piece of piecesOf(head.length, segments, span)) {
+    const { start, end } = piece;
+    if (piece.head) {
+      yield head.subarray(start, end);
+      continue;
+    }
+    const { digest, blobSize, isWhole } = piece;
     // A part of an upload may begin with the end of the item's header, which is kept with its row.
     const hash =
-      comparedWith === 'digests'
+      isWhole && comparedWith === 'digests'
         ? createHash('sha256').update(head.subarray(head.length - start))
         : undefined;
-    const reader = await openBlob(blobs, digest, start + size);
+    const reader = await openBlob(blobs, digest, blobSize);
     try {
-      for await (const bytes of reader.stream(start, start + size)) {
+      for await (const bytes of reader.stream(start, end)) {
         hash?.update(bytes);
         yield bytes;
       }
@@ -130,8 +115,8 @@ export async function* readProvenItem(
   }
 }
 
-/** The same in one buffer, for an item that is small. */
-export async function loadProvenItem(
+/** The whole item in one buffer, for one that is small. */
+export async function loadItem(
   blobs: BlobStore,
   head: Buffer,
   segments: readonly Segment[],
@@ -163,7 +148,7 @@ export async function findDamage(
   head: Buffer,
   segments: readonly Segment[],
 ): Promise<void> {
-  for await (const _ of readProvenItem(blobs, head, segments));
+  for await (const _ of readItemBytes(blobs, head, segments));
 }
 
 /** From now on the store knows it too: nobody is given these bytes, and the same ones uploaded again replace them. */

@@ -223,7 +223,9 @@ export class Finalizer {
     let admitted: Admitted | StoredItem | undefined;
     const from = hashed?.end ?? 0;
     if (parser.header !== undefined) admitted = await this.#admit(parser.header, session);
-    for await (const piece of readItemBytes(this.#deps.blobs, none, parts.map(asSegment), from, size)) {
+    const segments = parts.map(asSegment);
+    const span = { start: from, end: size };
+    for await (const piece of readItemBytes(this.#deps.blobs, none, segments, span, 'signature')) {
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.incompleteUpload(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined)

@@ -115,7 +115,7 @@ export class RunningHashes {
       );
       if (next === undefined) return;
       const hash = new PartHash(before);
-      for await (const piece of readItemBytes(this.#blobs, none, [asSegment(next)], 0, next.size)) {
+      for await (const piece of readItemBytes(this.#blobs, none, [asSegment(next)], undefined, 'signature')) {
         if (this.#sessions.get(session) !== before) return;
         hash.update(piece);
       }

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { flipByte } from '../../../test/support/damage.ts';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { BlockSet } from '../../delivery/moderation/block-set.ts';
 import { createHttpServer } from '../../kernel/http/server.ts';
 import { createLogger } from '../../kernel/log.ts';
 import { Metrics } from '../../kernel/metrics.ts';
+import { DiskBlobStore } from '../../storage/blobs/disk/store.ts';
+import { rottingFiles } from '../../storage/blobs/testing.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
 import { BlockedItems } from '../items/refuse-blocked.ts';
@@ -90,4 +96,37 @@ test('an item whose bytes are not there is answered so, and is whole when they a
   assert.equal((await read('bytes=0-1')).status, 206, 'the head is in the database');
   await upload.blobs.put(data);
   assert.ok(data.equals(Buffer.from(await (await read(payload)).arrayBuffer())));
+});
+
+test('bytes that rot though no stamp tells are never given as a whole item, nor as a part of a small one', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-rot-'));
+  const blobs = await DiskBlobStore.open({ folder: join(folder, 'rotting'), files: rottingFiles() });
+  const settings = { FREE_UPLOAD_LIMIT: '100000000', BUNDLE_POLL_MS: '3600000' };
+  const upload = await startTestUpload(settings, { blobs }, { folder });
+  t.after(async () => {
+    await upload.close();
+    await blobs.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  for (const [size, range] of [[40_000], [3_000_000], [3_000_001, 'payload']] as const) {
+    const data = seededRandom(size).bytes(size);
+    const item = await signItem({ data }, solanaSigner(ed25519TestKey('rot')));
+    const { id } = (await upload.post('/v1/tx', item)).body;
+    const read = async (range?: string) => {
+      const headers = range === undefined ? {} : { range };
+      const answer = await fetch(`${upload.url}/v1/data-item/${id}`, { headers });
+      return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+    };
+    assert.ok(item.equals((await read()).bytes));
+    flipByte(blobs.path(createHash('sha256').update(data).digest('hex')), size - 1);
+    if (size <= 256 * 1024) assert.equal((await read(`bytes=${item.length - 5}-`)).status, 503);
+    else
+      await assert.rejects(
+        read(range && `bytes=${item.length - size}-`),
+        /terminated/,
+        'what was sent before is cut off',
+      );
+    // Whoever noticed has told the store, which gives it to nobody any more.
+    assert.equal((await read()).status, 503);
+  }
 });

@@ -5,6 +5,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Type } from 'typebox';
 import { sendSpan } from '../../delivery/send.ts';
+import { holdLast } from '../../delivery/streams.ts';
 import { isTxId } from '../../formats/base64url.ts';
 import { parseRange, type Span } from '../../kernel/http/byte-ranges.ts';
 import { type SendOptions, sendBuffer, takeOver } from '../../kernel/http/send-bytes.ts';
@@ -16,9 +17,11 @@ import { postedBundle } from '../bundler/bundle-rows.ts';
 import { translateError, uploadErrors } from '../errors.ts';
 import { findItem, readHead, type StoredItem } from '../items/item-rows.ts';
 import type { BlockedItems } from '../items/refuse-blocked.ts';
-import { MissingBytes, openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
+import { loadItem, MissingBytes, openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
 
 const none = Buffer.alloc(0);
+/** Items of no more than this are read and compared whole for any part of them. */
+const comparedBytes = 256 * 1024;
 
 export interface DataItemDeps extends SendOptions {
   readonly sql: Sql;
@@ -100,27 +103,33 @@ function headersOf(item: StoredItem, root: string | undefined): OutgoingHttpHead
 }
 
 /**
- * What sends a range of an item: straight from the file where it lies in one, else piece by piece. It is read from before the answer
- * begins, so that bytes which are not there are answered as such.
+ * What sends a range of an item. What is read of a blob to its end is compared with its digest before the last of it is sent, a
+ * small item always: a gateway notes the hash of what it gets here for good. A part of a large blob goes straight from its file,
+ * where it has one. It is read from before the answer begins, so that bytes which are not there are answered as such.
  */
 async function openItem(
   { blobs, ...options }: DataItemDeps,
   head: Buffer,
-  item: StoredItem,
-  { start, end }: Span,
+  { size, segments }: StoredItem,
+  span: Span,
 ): Promise<(raw: ServerResponse) => Promise<unknown>> {
-  const [first, ...others] = piecesOf(head.length, item.segments, start, end);
+  const { start, end } = span;
+  const [first, ...others] = piecesOf(head.length, segments, span);
   if (first?.head === true && others.length === 0) {
-    return (raw) => sendBuffer(raw, head.subarray(first.start, first.end), options);
+    return (raw) => sendBuffer(raw, head.subarray(start, end), options);
   }
-  if (first?.head === false && others.length === 0) {
+  if (size <= comparedBytes) {
+    const bytes = await loadItem(blobs, head, segments);
+    return (raw) => sendBuffer(raw, bytes.subarray(start, end), options);
+  }
+  if (first?.head === false && !first.isWhole && others.length === 0) {
     const reader = await openBlob(blobs, first.digest, first.blobSize);
     if (reader.fd !== undefined) {
       return (raw) => sendSpan(raw, { reader }, first, options).finally(() => reader.close());
     }
     await reader.close();
   }
-  const bytes = readItemBytes(blobs, head, item.segments, start, end);
+  const bytes = holdLast(readItemBytes(blobs, head, segments, span));
   const begun = await beginReading(bytes, Math.max(0, head.length - start));
   return (raw) => sendStream(raw, () => begun, { ...options, length: end - start });
 }
