@@ -108,6 +108,11 @@ export class SimulatedProcess {
     return this.#life !== undefined;
   }
 
+  /** Runs, and does not sleep. */
+  get isAwake(): boolean {
+    return this.isRunning && this.heldUntil <= this.world.time;
+  }
+
   /** Begins a life. A program that fails ends it, and is started again after a while, as a supervisor does. */
   start(program: Program): Life {
     this.kill();

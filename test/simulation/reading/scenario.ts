@@ -58,7 +58,7 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
   const servers = [...gateways, ...routers];
   const quietSince = quietness(
     world,
-    () => (isCalm() || !isDay()) && servers.every(({ process }) => process.isRunning),
+    () => (isCalm() || !isDay()) && servers.every(({ process }) => process.isAwake),
   );
   /** Two must agree on a name: the operator's own gateway, and those that no router has in quarantine. */
   const canAgree = (at: number, isRefused: boolean) =>
