@@ -10,7 +10,7 @@ import type { Told } from './asking.ts';
 import type { Blocks, Way } from './blocks.ts';
 import type { ReadingServer } from './installation.ts';
 import type { Entry, Library } from './library.ts';
-import { longestTtlMs, type Registry } from './registry.ts';
+import { longestTtlMs, type Registry, type Target } from './registry.ts';
 
 /** What a reader asks a server for. */
 export interface Question {
@@ -131,21 +131,25 @@ export class Judge {
     return 'id' in of && settled.has(of.id) ? 'and nothing is wrong' : undefined;
   }
 
-  #name({ kind }: ReadingServer, label: string, id: string, askedAt: number): string | undefined {
+  #name(server: ReadingServer, label: string, id: string, askedAt: number): string | undefined {
+    if (this.#targets(server, label, askedAt).some((target) => target.id === id)) return undefined;
+    const was = this.#options.registry.since(label, 0).some((target) => target.id === id);
+    return was
+      ? `${label} has not pointed at ${short(id)} for ${nameBound(server) / minute} minutes`
+      : `${label} never pointed at ${short(id)}`;
+  }
+
+  /** What a server that was asked at that time may believe a name to point at. */
+  #targets(server: ReadingServer, label: string, askedAt: number): readonly Target[] {
     const { registry, blocks, quietSince, canAgree } = this.#options;
     const since = quietSince();
     const isRefused = blocks.mayRefuse(this.#anyWay({ of: { label } }, { label, entries: [] }), askedAt);
-    const bound = longestTtlMs + (kind === 'router' ? routerNameMs : gatewayNameMs);
+    const bound = nameBound(server);
     const isQuiet =
       since !== undefined &&
       askedAt - since > bound &&
-      (kind !== 'router' || canAgree(askedAt - bound, isRefused));
-    const targets = registry.since(label, isQuiet ? askedAt - bound : 0);
-    if (targets.some((target) => target.id === id)) return undefined;
-    const was = registry.since(label, 0).some((target) => target.id === id);
-    return was
-      ? `${label} has not pointed at ${short(id)} for ${bound / minute} minutes`
-      : `${label} never pointed at ${short(id)}`;
+      (server.kind !== 'router' || canAgree(askedAt - bound, isRefused));
+    return registry.since(label, isQuiet ? askedAt - bound : 0);
   }
 
   #absent(
@@ -158,7 +162,12 @@ export class Judge {
     const { settled, registry, blocks } = this.#options;
     if ('label' in question.of && named === undefined) {
       const { label } = question.of;
-      return registry.stood(label, askedAt - absentNameMs) &&
+      // Where a name points at no manifest, a router does not say to what the path does not lead.
+      const isReached = this.#targets(question.server, label, askedAt).every(({ id }) =>
+        this.#isReached(question, id),
+      );
+      return isReached &&
+        registry.stood(label, askedAt - absentNameMs) &&
         !blocks.mayRefuse({ label, entries: [] }, askedAt)
         ? `${label} has pointed somewhere for long`
         : undefined;
@@ -171,6 +180,9 @@ export class Judge {
       : undefined;
   }
 }
+
+const nameBound = ({ kind }: ReadingServer): number =>
+  longestTtlMs + (kind === 'router' ? routerNameMs : gatewayNameMs);
 
 /** What a name was found to point at; a router says it in the body where a manifest has no such path. */
 function resolvedOf({ headers, body }: Told): string | undefined {
