@@ -1808,6 +1808,28 @@ export const mends: readonly Mend[] = [
     fails: { unit: 'src/upload/routes/data-item.test.ts' },
   },
   {
+    what: 'a blocklist that was changed by hand while the database was away never counts',
+    undo: [
+      {
+        file: 'src/router/moderation/blocklist.ts',
+        find: '      if (this.#isFileOwed) await this.#followAgain();\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/blocklist.test.ts' },
+  },
+  {
+    what: 'a blocklist that was changed by hand is written over, because the database was away when it was read',
+    undo: [
+      {
+        file: 'src/router/moderation/blocklist.ts',
+        find: '      if (error instanceof DatabaseUnavailable) throw error;\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/router/moderation/blocklist.test.ts' },
+  },
+  {
     what: 'end the reader of a published index by an entry that is cut off',
     undo: [
       {

@@ -96,4 +96,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     only: 'uploads',
     found: 'a gateway served an upload whose bytes had rotted, and noted their hash for good',
   },
+  {
+    seed: 81_001_895,
+    hours: 1,
+    only: 'reading',
+    found: "a router's blocklist was not read again after its database had been away, and said so for ever",
+  },
 ];

@@ -7,8 +7,8 @@ import { afterEach, describe, it } from 'node:test';
 import { eventually } from '../../../test/support/eventually.ts';
 import { type Actor, AuditLog } from '../../kernel/audit-log.ts';
 import { silentLog } from '../../kernel/testing.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
-import { forEachEngine } from '../../storage/sql/testing.ts';
+import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
+import { forEachEngine, losing } from '../../storage/sql/testing.ts';
 import { blocklistMigrations } from './block-store.ts';
 import { Blocklist } from './blocklist.ts';
 
@@ -148,6 +148,40 @@ describe('a blocklist of several routers', () => {
         () => blocked(one).length === 1 && blocked(two).length === 1,
       );
       assert.deepEqual([one.problems(), two.problems()], [[], []]);
+    });
+
+    it('follows a file that was changed while the database was away, when that is back', async () => {
+      let isAway = false;
+      const sql = losing(await open(blocklistMigrations), () => isAway);
+      const folder = newFolder();
+      const list = await start(sql, folder);
+      isAway = true;
+      writeFileSync(pathIn(folder), byHand('a'));
+      await assert.rejects(list.reload(operator), DatabaseUnavailable);
+      await eventually('the watch has told it, too', () => list.failedReloads >= 2);
+      assert.notDeepEqual(list.problems(), []);
+      isAway = false;
+      await eventually('it is obeyed', () => list.blocksId(id('a')) && list.problems().length === 0);
+    });
+
+    it('writes over no file that it could not follow, and shows what it could not write', async () => {
+      let isLost = (_statement: string): boolean => false;
+      const sql = losing(await open(blocklistMigrations), (statement) => isLost(statement));
+      const [here, there] = [newFolder(), newFolder()];
+      const [one, two] = [await start(sql, here), await start(sql, there)];
+      let left = 1;
+      isLost = (statement) => statement.includes('blocklist_files') && left-- > 0;
+      writeFileSync(pathIn(here), byHand('x'));
+      await assert.rejects(one.block(entry('a'), operator), DatabaseUnavailable);
+      assert.deepEqual(shown(here), ['x']);
+      await one.block(entry('a'), operator);
+      assert.deepEqual(blocked(one), ['a', 'x']);
+      await eventually('the other shows it', () => shown(there).length === 2);
+      isLost = (statement) => statement.includes('blocklist_files') && two.blocksId(id('b'));
+      await one.block(entry('b'), operator).catch(() => {});
+      await eventually('the other obeys, and cannot write', () => two.blocksId(id('b')));
+      isLost = () => false;
+      await eventually('all show it', () => shown(here).length === 3 && shown(there).length === 3);
     });
   });
 });

@@ -18,7 +18,7 @@ import { writeFileDurably } from '../../kernel/files.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Part } from '../../kernel/part.ts';
 import { fellows, hear } from '../../kernel/workers/fellows.ts';
-import type { Sql } from '../../storage/sql/sql.ts';
+import { DatabaseUnavailable, type Sql } from '../../storage/sql/sql.ts';
 import { BlockStore, keyOf, type StoredList } from './block-store.ts';
 import {
   type BlockEntry,
@@ -66,6 +66,8 @@ export class Blocklist extends BlockSet implements Part {
   problem: string | undefined;
   /** Why it is not known whether others changed the list. */
   #unread: string | undefined;
+  /** The file was not followed, or does not show the list, because the database was away. */
+  #isFileOwed = false;
   failedReloads = 0;
   /** Called with ids that another process, or a hand, has blocked. */
   onOthers: (ids: readonly string[]) => void = () => {};
@@ -183,6 +185,7 @@ export class Blocklist extends BlockSet implements Part {
           });
         }
         this.problem = messageOf(error);
+        this.#isFileOwed ||= error instanceof DatabaseUnavailable;
         this.failedReloads += 1;
         this.#options.log.error(
           { err: error },
@@ -218,9 +221,21 @@ export class Blocklist extends BlockSet implements Part {
       const isNew = (await this.#store.version()) !== this.#list.version;
       this.#unread = undefined;
       if (isNew) await this.#inTurn(() => this.#learn());
+      if (this.#isFileOwed) await this.#followAgain();
     } catch (error) {
       this.#unread = `the database does not answer: ${messageOf(error)}`;
       throw error;
+    }
+  }
+
+  /** What was written by hand while the database was away counts from now on, and what was changed is shown. */
+  async #followAgain(): Promise<void> {
+    this.#isFileOwed = false;
+    try {
+      await this.reload(byHand);
+      await this.#inTurn(() => this.#show('unless it is being mended'));
+    } catch {
+      // It is owed again, or the file is wrong, which was told when it was read.
     }
   }
 
@@ -245,6 +260,8 @@ export class Blocklist extends BlockSet implements Part {
       const text = await this.#readFile();
       if (text !== undefined) await this.#follow(text, byHand);
     } catch (error) {
+      // It may be right: it is not written over.
+      if (error instanceof DatabaseUnavailable) throw error;
       this.#options.log.warn(
         { err: error },
         'a blocklist that cannot be read is replaced by the one in force',
@@ -284,6 +301,15 @@ export class Blocklist extends BlockSet implements Part {
 
   /** Writes the list to the file, unless it shows it. One that somebody is about to mend is theirs until it is whole. */
   async #show(file: 'anyway' | 'unless it is being mended' = 'anyway'): Promise<void> {
+    try {
+      await this.#write(file);
+    } catch (error) {
+      this.#isFileOwed ||= error instanceof DatabaseUnavailable;
+      throw error;
+    }
+  }
+
+  async #write(file: 'anyway' | 'unless it is being mended'): Promise<void> {
     const entries = [...this.#entries.values()];
     const text = blocklistText(entries, this.#list.updatedAt || new Date(0).toISOString());
     const present = await this.#readFile().catch(() => undefined);

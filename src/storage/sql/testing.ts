@@ -15,7 +15,7 @@ import { after, afterEach, describe, it } from 'node:test';
 import { testDatabaseUrl } from '../../config/testing.ts';
 import { type DatabaseOptions, openDatabase } from './open.ts';
 import { connected, dropSchema, TestSchemas } from './postgres/testing-schemas.ts';
-import type { Migration, Sql } from './sql.ts';
+import { DatabaseUnavailable, type Migration, type Sql } from './sql.ts';
 
 /** Opens a fresh database. The same `name` within one test opens the same database again. */
 export type OpenForTest = (migrations: readonly Migration[], name?: string) => Promise<Sql>;
@@ -104,4 +104,18 @@ async function openSqliteQuickly(settings: DatabaseOptions): Promise<Sql> {
     made.set(settings.migrations, readFileSync(path));
   } else writeFileSync(path, known, { mode: 0o600 });
   return openDatabase(settings);
+}
+
+/** A database that is away for the statements that `isLost` says; a transaction is the statement ''. */
+export function losing(sql: Sql, isLost: (statement: string) => boolean): Sql {
+  return new Proxy(sql, {
+    get(target, name) {
+      const member = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      return (...given: unknown[]) =>
+        isLost(typeof given[0] === 'string' ? given[0] : '')
+          ? Promise.reject(new DatabaseUnavailable('away'))
+          : member.apply(target, given);
+    },
+  });
 }

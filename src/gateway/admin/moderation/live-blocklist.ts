@@ -43,6 +43,8 @@ export class LiveBlocklist extends BlockSet implements Blocklist {
   readonly #options: LiveBlocklistOptions;
   readonly #regions: BlockedRegions;
   #version = -1;
+  /** Blocked, and copies of it may be here. */
+  readonly #undropped = { ids: new Set<string>(), hashes: new Set<string>() };
   #text: ListText | undefined;
   readonly #polling: Job;
   #refreshing: Promise<void> | undefined;
@@ -156,8 +158,9 @@ export class LiveBlocklist extends BlockSet implements Blocklist {
     const version = await store.version();
     if (version !== this.#version) {
       const blocks = await store.load();
-      const freshIds = blocks.ids.map(({ what }) => what).filter((id) => !this.ids.has(id));
-      const freshHashes = blocks.hashes.map(({ what }) => what).filter((hash) => !this.hashes.has(hash));
+      const { ids, hashes } = this.#undropped;
+      for (const { what } of blocks.ids) if (!this.ids.has(what)) ids.add(what);
+      for (const { what } of blocks.hashes) if (!this.hashes.has(what)) hashes.add(what);
       this.replace({
         ids: blocks.ids.map(({ what }) => what),
         hashes: blocks.hashes.map(({ what }) => what),
@@ -165,20 +168,23 @@ export class LiveBlocklist extends BlockSet implements Blocklist {
       });
       this.#version = version;
       this.#regions.change(this.ids, this.hashes);
-      await this.#regions.learn();
-      await this.#dropCopies(freshIds, freshHashes);
-      return;
     }
     await this.#regions.learn();
+    await this.#dropCopies();
   }
 
-  async #dropCopies(ids: readonly string[], hashes: readonly string[]): Promise<void> {
+  /** Where the index cannot be asked now, at the next look. */
+  async #dropCopies(): Promise<void> {
     const { index, dropCopies, log } = this.#options;
+    const { ids, hashes } = this.#undropped;
+    if (ids.size + hashes.size === 0) return;
     const gone = new Set(hashes);
     for (const id of ids) {
       const hash = (await index.locate(id))?.hash;
       if (hash !== undefined) gone.add(hash);
     }
+    ids.clear();
+    hashes.clear();
     await dropCopies(gone).catch((error: unknown) =>
       log.warn({ err: error }, 'copies of blocked content were not dropped'),
     );
