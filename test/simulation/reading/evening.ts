@@ -26,6 +26,8 @@ export interface EveningOptions {
   /** What could be read everywhere is noted here. */
   readonly settled: Set<string>;
   readonly isDay: () => boolean;
+  /** Whether gateways that routers believe can agree on a name. */
+  readonly canAgree: (at: number, isRefused: boolean) => boolean;
 }
 
 interface Check {
@@ -127,7 +129,7 @@ export class Evening {
   }
 
   #name(server: ReadingServer, label: string): Check {
-    const { registry, blocks, library } = this.#options;
+    const { registry, blocks, library, canAgree } = this.#options;
     const host = `${label}.${server.host}`;
     const question: Question = { server, method: 'GET', host, path: '/', of: { label }, below: '' };
     return {
@@ -140,7 +142,12 @@ export class Evening {
         if (target !== undefined && answer?.headers['x-arns-resolved-id'] === target.id) return true;
         const isRefused = answer?.status === 403 || answer?.status === 451;
         const way = target === undefined ? [] : library.resolve(target.id, '').way;
-        return isRefused && blocks.mayRefuse({ label, entries: way }, life.world.time);
+        const { time } = life.world;
+        const mayRefuse = blocks.mayRefuse({ label, entries: way }, time);
+        if (isRefused) return mayRefuse;
+        // Whoever lied is believed again after hours.
+        const isUnsure = answer !== undefined && answer.status >= 500;
+        return server.kind === 'router' && isUnsure && !canAgree(time, mayRefuse);
       },
     };
   }

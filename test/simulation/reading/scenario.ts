@@ -68,7 +68,8 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
   const one = (name: string) => ({ process: world.process(name), random: world.random(name) });
   const blocks = new Blocks({ ...one('moderator'), ...people, ...installation, quietSince });
   const judge = new Judge({ world, library, registry, blocks, settled, isCalm, quietSince, canAgree });
-  const evening = new Evening({ ...one('evening'), ...people, arweave, blocks, judge, servers, settled });
+  const looks = { arweave, blocks, judge, servers, settled, canAgree };
+  const evening = new Evening({ ...one('evening'), ...people, ...looks });
   const trouble = troubles(world, arweave, installation);
 
   return {
