@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { seededRandom } from '../../test/support/seeded-random.ts';
 import { OracleUnavailable } from '../pricing/pricing.ts';
 import { type BlobStore, BlobStoreUnavailable } from '../storage/blobs/blobs.ts';
-import { DatabaseUnavailable } from '../storage/sql/sql.ts';
+import { losing } from '../storage/sql/testing.ts';
 import { itemOwner } from '../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../wallets/testing/keys.ts';
@@ -69,19 +69,7 @@ test('a database that is away is 503, and nothing is acknowledged', async () => 
   let away = false;
   await withUpload(
     ({ sql }) => ({
-      sql: {
-        ...sql,
-        engine: sql.engine,
-        forUpdate: sql.forUpdate,
-        all: (statement, ...values) => sql.all(statement, ...values),
-        get: (statement, ...values) => sql.get(statement, ...values),
-        run: (statement, ...values) => sql.run(statement, ...values),
-        stream: (statement, ...values) => sql.stream(statement, ...values),
-        visible: () => sql.visible(),
-        close: () => sql.close(),
-        transaction: (work) =>
-          away ? Promise.reject(new DatabaseUnavailable('away')) : sql.transaction(work),
-      },
+      sql: losing(sql, (statement) => away && statement === ''),
     }),
     async (upload) => {
       away = true;

@@ -6,7 +6,7 @@ import { memberOf } from '../../formats/json.ts';
 import { HttpError } from '../../kernel/errors.ts';
 import type { Request } from '../../kernel/http/server.ts';
 import { Metrics } from '../../kernel/metrics.ts';
-import { forEachEngine } from '../../storage/sql/testing.ts';
+import { forEachEngine, losing } from '../../storage/sql/testing.ts';
 import { gatewayMigrations } from '../migrations.ts';
 import { Buckets } from './buckets.ts';
 import { Clients } from './client.ts';
@@ -88,13 +88,7 @@ forEachEngine((engine, open) => {
     const at = { now: 1_000_000 };
     const { byClient, sql, now } = await meterAt(at, 100, 10);
     let broken = true;
-    const failing = new Proxy(sql, {
-      get(target, name) {
-        if (name === 'transaction' && broken) return () => Promise.reject(new Error('away'));
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
+    const failing = losing(sql, (statement) => broken && statement === '');
     const shared = new SharedBuckets(failing, [byClient], { warn() {} } as never, now);
     byClient.take('a', 60);
     await assert.rejects(shared.exchange());

@@ -106,14 +106,14 @@ async function openSqliteQuickly(settings: DatabaseOptions): Promise<Sql> {
   return openDatabase(settings);
 }
 
-/** A database that is away for the statements that `isLost` says; a transaction is the statement ''. */
-export function losing(sql: Sql, isLost: (statement: string) => boolean): Sql {
+/** A database that is away for what `isLost` says of a statement and its values; a transaction is the statement ''. */
+export function losing(sql: Sql, isLost: (statement: string, values: readonly unknown[]) => boolean): Sql {
   return new Proxy(sql, {
     get(target, name) {
       const member = Reflect.get(target, name);
       if (typeof member !== 'function') return member;
       return (...given: unknown[]) =>
-        isLost(typeof given[0] === 'string' ? given[0] : '')
+        isLost(typeof given[0] === 'string' ? given[0] : '', given.slice(1))
           ? Promise.reject(new DatabaseUnavailable('away'))
           : member.apply(target, given);
     },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LostLease } from '../../storage/sql/lease.ts';
 import { DatabaseUnavailable, type Sql, type SqlExecutor } from '../../storage/sql/sql.ts';
-import { forEachEngine } from '../../storage/sql/testing.ts';
+import { forEachEngine, losing } from '../../storage/sql/testing.ts';
 import { testMigrations } from '../testing.ts';
 import { type BundleLease, BundleLeases } from './bundle-leases.ts';
 
@@ -66,18 +66,7 @@ describe('leases of bundles', () => {
       await addBundle(sql, 'a', 1);
       await addBundle(sql, 'b', 2);
       let fails = 0;
-      const failing = new Proxy(sql, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (name !== 'get' || typeof value !== 'function') {
-            return typeof value === 'function' ? value.bind(target) : value;
-          }
-          return async (text: string, ...values: unknown[]) => {
-            if (values.includes('b') && fails++ === 0) throw new DatabaseUnavailable('away');
-            return value.call(target, text, ...values);
-          };
-        },
-      });
+      const failing = losing(sql, (_statement, values) => values.includes('b') && fails++ === 0);
       const leases = new BundleLeases(failing, 9_000, 3_600_000);
       const taken = await leases.take(2, 10);
       assert.deepEqual(plansOf(taken), ['a']);
