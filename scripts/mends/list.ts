@@ -1790,8 +1790,8 @@ export const mends: readonly Mend[] = [
       },
       {
         file: 'src/upload/routes/data-item.ts',
-        find: 'holdLast(readItemBytes(blobs, head, segments, span))',
-        put: "readItemBytes(blobs, head, segments, span, 'signature')",
+        find: 'holdLast(readItemBytes(blobs, head, segments, { span }))',
+        put: "readItemBytes(blobs, head, segments, { span, comparedWith: 'signature' })",
       },
     ],
     fails: { unit: 'src/upload/routes/data-item.test.ts' },
@@ -1801,8 +1801,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/routes/data-item.ts',
-        find: 'holdLast(readItemBytes(blobs, head, segments, span))',
-        put: 'readItemBytes(blobs, head, segments, span)',
+        find: 'holdLast(readItemBytes(blobs, head, segments, { span }))',
+        put: 'readItemBytes(blobs, head, segments, { span })',
       },
     ],
     fails: { unit: 'src/upload/routes/data-item.test.ts' },

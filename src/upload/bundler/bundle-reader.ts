@@ -238,13 +238,8 @@ export class BundleReader {
     const check = verifies ? new StreamedItem(this.#deps.hashes, row) : undefined;
     try {
       let read = 0;
-      for await (const bytes of readItemBytes(
-        blobs,
-        head ?? none,
-        segments,
-        undefined,
-        comparedWith(verifies),
-      )) {
+      const options = { comparedWith: comparedWith(verifies) };
+      for await (const bytes of readItemBytes(blobs, head ?? none, segments, options)) {
         read += bytes.length;
         if (read > size) break;
         await check?.update(bytes);

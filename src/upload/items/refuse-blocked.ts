@@ -86,8 +86,7 @@ export class BlockedItems {
       ({ start, end }) =>
         readLimited(
           readItemBytes(this.#blobs, head, item.segments, {
-            start: payloadStart + start,
-            end: payloadStart + end,
+            span: { start: payloadStart + start, end: payloadStart + end },
           }),
           end - start,
         ),
@@ -99,8 +98,8 @@ export class BlockedItems {
     const known = this.#hashes.get(item.id);
     if (known !== undefined) return known;
     const hash = createHash('sha256');
-    const payload = { start: item.payloadStart, end: item.size };
-    for await (const piece of readItemBytes(this.#blobs, head, item.segments, payload)) hash.update(piece);
+    const span = { start: item.payloadStart, end: item.size };
+    for await (const piece of readItemBytes(this.#blobs, head, item.segments, { span })) hash.update(piece);
     const digest = hash.digest('base64url');
     this.#hashes.set(item.id, digest);
     return digest;

@@ -72,6 +72,8 @@ export function* piecesOf(
   }
 }
 
+const whole: Span = { start: 0, end: Number.POSITIVE_INFINITY };
+
 /** `digests`: each blob is compared with its own; `signature`: by the caller, who compares the whole item with it. */
 export type ComparedWith = 'digests' | 'signature';
 
@@ -84,8 +86,7 @@ export async function* readItemBytes(
   blobs: BlobStore,
   head: Buffer,
   segments: readonly Segment[],
-  span: Span = { start: 0, end: Number.POSITIVE_INFINITY },
-  comparedWith: ComparedWith = 'digests',
+  { span = whole, comparedWith = 'digests' }: { span?: Span; comparedWith?: ComparedWith } = {},
 ): AsyncGenerator<Buffer> {
   for (const piece of piecesOf(head.length, segments, span)) {
     const { start, end } = piece;

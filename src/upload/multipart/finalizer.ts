@@ -224,8 +224,8 @@ export class Finalizer {
     const from = hashed?.end ?? 0;
     if (parser.header !== undefined) admitted = await this.#admit(parser.header, session);
     const segments = parts.map(asSegment);
-    const span = { start: from, end: size };
-    for await (const piece of readItemBytes(this.#deps.blobs, none, segments, span, 'signature')) {
+    const options = { span: { start: from, end: size }, comparedWith: 'signature' } as const;
+    for await (const piece of readItemBytes(this.#deps.blobs, none, segments, options)) {
       const payload = parser.push(piece);
       if (typeof payload === 'string') throw uploadErrors.incompleteUpload(itemProblems[payload]);
       if (admitted === undefined && parser.header !== undefined)

@@ -115,7 +115,8 @@ export class RunningHashes {
       );
       if (next === undefined) return;
       const hash = new PartHash(before);
-      for await (const piece of readItemBytes(this.#blobs, none, [asSegment(next)], undefined, 'signature')) {
+      const options = { comparedWith: 'signature' } as const;
+      for await (const piece of readItemBytes(this.#blobs, none, [asSegment(next)], options)) {
         if (this.#sessions.get(session) !== before) return;
         hash.update(piece);
       }

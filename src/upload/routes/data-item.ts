@@ -129,7 +129,7 @@ async function openItem(
     }
     await reader.close();
   }
-  const bytes = holdLast(readItemBytes(blobs, head, segments, span));
+  const bytes = holdLast(readItemBytes(blobs, head, segments, { span }));
   const begun = await beginReading(bytes, Math.max(0, head.length - start));
   return (raw) => sendStream(raw, () => begun, { ...options, length: end - start });
 }
