@@ -2328,4 +2328,26 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/names/actions/sign.test.ts' },
   },
+  {
+    what: 'an upload in parts whose bytes are lost is tried until it expires',
+    undo: [
+      {
+        file: 'src/upload/multipart/finalizer.ts',
+        find: 'const isLost = misses >= maxMisses;',
+        put: 'const isLost = misses < 0;',
+      },
+    ],
+    fails: { unit: 'src/upload/multipart/lost-parts.test.ts' },
+  },
+  {
+    what: 'an upload in parts that rotted here is called invalid',
+    undo: [
+      {
+        file: 'src/upload/multipart/finalizer.ts',
+        find: "if (stateAfter(error) === 'INVALID') await",
+        put: 'if (false) await',
+      },
+    ],
+    fails: { unit: 'src/upload/multipart/lost-parts.test.ts' },
+  },
 ];

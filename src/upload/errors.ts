@@ -6,6 +6,11 @@ import { BlobStoreUnavailable } from '../storage/blobs/blobs.ts';
 import { DiskNearlyFull } from '../storage/disk-space.ts';
 import { DatabaseUnavailable } from '../storage/sql/sql.ts';
 
+/** A blob that an item is made of is not there, or not as it was: the store lost what it had acknowledged. */
+export class MissingBytes extends Error {
+  override readonly name = 'MissingBytes';
+}
+
 /** The tags of an item ask for a loan that is not made. */
 export class ApprovalRefused extends HttpError {
   constructor(why: string) {
@@ -91,6 +96,7 @@ export const uploadErrors = {
   chunkLength: () => new HttpError(400, 'Content-Length header is required a must be a positive integer.'),
   invalidChunk: (why: string) => new HttpError(400, `Invalid chunk. ${why}`),
   incompleteUpload: (why: string) => new HttpError(400, `Invalid Data Item! ${why}`),
+  lostUpload: () => uploadErrors.incompleteUpload('Its bytes were lost here: upload it again'),
   sessionClosed: () => new HttpError(400, 'This multi-part upload is being finalized or is over'),
   sessionBusy: () => new HttpError(503, 'This multi-part upload is being finalized', { retryAfter: 2 }),
   paymentUsed: () => new HttpError(409, 'This payment has begun an upload already'),
@@ -138,7 +144,8 @@ const streamEnds = new Set(['ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STR
 export function translateError(error: unknown, id = 'unknown'): unknown {
   if (error instanceof HttpError) return error;
   if (error instanceof OracleUnavailable) return uploadErrors.pricingUnavailable(error.retryAfter, error);
-  if (error instanceof BlobStoreUnavailable) return uploadErrors.storeUnavailable(id, error);
+  if (error instanceof BlobStoreUnavailable || error instanceof MissingBytes)
+    return uploadErrors.storeUnavailable(id, error);
   if (error instanceof DiskNearlyFull) return uploadErrors.diskNearlyFull(error);
   if (error instanceof DatabaseUnavailable) return uploadErrors.ledgerUnavailable(id, error);
   if (error instanceof Error && 'code' in error && streamEnds.has(String(error.code))) {

@@ -247,4 +247,9 @@ export const uploadMigrations: readonly Migration[] = [
     id: 'upload-015-held-until-looked-for',
     up: 'ALTER TABLE upload_restores ADD COLUMN newest_at BIGINT;',
   },
+  {
+    // How often in a row the parts of an upload that is being finalized were not found.
+    id: 'upload-016-missing-parts',
+    up: 'ALTER TABLE upload_sessions ADD COLUMN misses BIGINT NOT NULL DEFAULT 0;',
+  },
 ];

@@ -102,4 +102,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     only: 'reading',
     found: "a router's blocklist was not read again after its database had been away, and said so for ever",
   },
+  {
+    seed: 81_004_912,
+    hours: 1,
+    only: 'restores',
+    found: 'an upload in parts whose bytes were gone was tried again and again, for as long as it might live',
+  },
 ];

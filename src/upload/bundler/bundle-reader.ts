@@ -15,12 +15,12 @@ import { AtOnce } from '../../kernel/background/at-once.ts';
 import type { BlobStore } from '../../storage/blobs/blobs.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { verifyItemAsync, verifyStreamed } from '../../wallets/data-items/verify.ts';
+import { MissingBytes } from '../errors.ts';
 import type { PayloadHashes } from '../hashing/payload-hash.ts';
 import {
   type ComparedWith,
   findDamage,
   loadItem,
-  MissingBytes,
   parseSegments,
   readItemBytes,
   type Segment,

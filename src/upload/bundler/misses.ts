@@ -9,10 +9,8 @@ import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { maxMisses } from '../items/segments.ts';
 import { failItem, markDropped } from './endings.ts';
-
-/** Reads in a row that do not find an item's bytes, after which they are lost. */
-const maxMisses = 8;
 
 /** A bundle without the items that were left out of it. */
 export interface Remainder {

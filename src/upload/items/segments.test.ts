@@ -7,7 +7,8 @@ import { flipByte } from '../../../test/support/damage.ts';
 import { BlobDamaged } from '../../storage/blobs/blobs.ts';
 import { DiskBlobStore } from '../../storage/blobs/disk/store.ts';
 import { readAll, rottingFiles, seededBytes } from '../../storage/blobs/testing.ts';
-import { loadItem, MissingBytes, readItemBytes, type Segment } from './segments.ts';
+import { MissingBytes } from '../errors.ts';
+import { loadItem, readItemBytes, type Segment } from './segments.ts';
 
 const head = seededBytes(1_000, 1);
 const payload = seededBytes(700_000, 2);

@@ -14,6 +14,7 @@ import {
   loadBlob,
   openSized,
 } from '../../storage/blobs/blobs.ts';
+import { MissingBytes } from '../errors.ts';
 
 /** The end of a blob: it reaches to the blob's last byte. */
 export interface Segment {
@@ -36,10 +37,8 @@ export function parseSegments(text: string | null): Segment[] {
   });
 }
 
-/** A blob that an item is made of is not there, or not as it was: the store lost what it had acknowledged. */
-export class MissingBytes extends Error {
-  override readonly name = 'MissingBytes';
-}
+/** Reads in a row that do not find bytes, after which they are lost: a store can be away without saying so. */
+export const maxMisses = 8;
 
 /** Where the head ends and which bytes of which blobs follow, cut to a range of the item. */
 export function* piecesOf(

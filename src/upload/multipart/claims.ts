@@ -4,14 +4,15 @@
  * claimed since.
  */
 import { randomUUID } from 'node:crypto';
+import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
 
 /** A process that works on a session renews its claim before this is over. */
 const claimMs = 60_000;
-/** What failed for a reason that may pass is taken up again after this. */
-const retryMs = 5_000;
+/** What failed for a reason that may pass is taken up again after this, after longer where it is missing bytes again. */
+const retry: Backoff = { firstMs: 5_000, longestMs: claimMs };
 
 /** Nobody has a claim: it ran out, or is to last longer than any, by a clock that was ahead. */
 export const isUnclaimed = isDue('claimed_until');
@@ -67,23 +68,30 @@ export async function claimSession(
 }
 
 /** Keeps a claim; false when it is over. */
-export function renewClaim(sql: Sql, claim: Claim, now: number): Promise<boolean> {
-  return holdUntil(sql, claim, now + claimMs);
-}
-
-/** Leaves the session to be taken up again soon. */
-export function postponeClaim(sql: Sql, claim: Claim, now: number): Promise<boolean> {
-  return holdUntil(sql, claim, now + retryMs);
-}
-
-async function holdUntil(sql: Sql, { session, name }: Claim, until: number): Promise<boolean> {
+export async function renewClaim(sql: Sql, { session, name }: Claim, now: number): Promise<boolean> {
   const changed = await sql.run(
     `UPDATE upload_sessions SET claimed_until = ? WHERE id = ? AND claim = ? AND state = 'finalizing'`,
-    until,
+    now + claimMs,
     session,
     name,
   );
   return changed > 0;
+}
+
+/** Leaves the session to be taken up again soon. `misses`: how often in a row its parts were not found. */
+export async function postponeClaim(
+  sql: Sql,
+  { session, name }: Claim,
+  misses: number,
+  now: number,
+): Promise<void> {
+  await sql.run(
+    `UPDATE upload_sessions SET claimed_until = ?, misses = ? WHERE id = ? AND claim = ? AND state = 'finalizing'`,
+    now + backoffMs(retry, misses),
+    misses,
+    session,
+    name,
+  );
 }
 
 /** First in the transaction that stores the item: nobody else takes the session up before it ends. */
@@ -104,7 +112,7 @@ export async function markUnderfunded(
   now: number,
 ): Promise<void> {
   await sql.run(
-    `UPDATE upload_sessions SET state = 'UNDERFUNDED', failure = ?, claimed_until = 0, changed_at = ?
+    `UPDATE upload_sessions SET state = 'UNDERFUNDED', failure = ?, claimed_until = 0, misses = 0, changed_at = ?
      WHERE id = ? AND claim = ? AND state = 'finalizing'`,
     failure ?? null,
     now,

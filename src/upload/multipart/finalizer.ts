@@ -14,14 +14,14 @@ import { HttpError } from '../../kernel/errors.ts';
 import { hashHere } from '../../kernel/hashing/hash-threads.ts';
 import { returnAbandoned } from '../../payments/x402/purchases.ts';
 import { jsonReader } from '../../storage/sql/typed-rows.ts';
-import { ApprovalRefused, RevokeRefused, translateError, uploadErrors } from '../errors.ts';
+import { ApprovalRefused, MissingBytes, RevokeRefused, translateError, uploadErrors } from '../errors.ts';
 import type { PayloadHash } from '../hashing/payload-hash.ts';
 import { type Accepted, type Admitted, type Intake, type IntakeDeps, verify } from '../intake/intake.ts';
 import type { StoredPayload } from '../intake/payload-sink.ts';
 import type { Payers } from '../intake/payment.ts';
 import { deleteUnused } from '../items/blob-uses.ts';
 import { findItem, findKept, type StoredItem } from '../items/item-rows.ts';
-import { readItemBytes, type Segment } from '../items/segments.ts';
+import { findDamage, maxMisses, readItemBytes, type Segment } from '../items/segments.ts';
 import {
   type Claim,
   claimSession,
@@ -172,8 +172,9 @@ export class Finalizer {
   async #assemble(claim: Claim): Promise<Accepted> {
     const { sql, credits, now, log } = this.#deps;
     const id = claim.session;
+    let session: SessionRow | undefined;
     try {
-      const session = await findSession(sql, id);
+      session = await findSession(sql, id);
       const accepted = await this.#accept(claim, session, await partsOf(sql, id));
       await closeSession(sql, credits, claim, { state: 'FINALIZED', itemId: accepted.receipt.id }, now());
       this.#deps.running.forget(id);
@@ -183,10 +184,15 @@ export class Finalizer {
         log.warn({ err: error, session: id }, 'an upload was taken over while it was finalized');
         throw uploadErrors.sessionBusy();
       }
-      const answer = translateError(error);
-      if (!(answer instanceof HttpError) || answer.status >= 500)
-        log.error({ err: answer, session: id }, 'an upload could not be finalized yet');
-      await this.#fail(claim, answer);
+      const misses = error instanceof MissingBytes ? (session?.misses ?? 0) + 1 : 0;
+      const isLost = misses >= maxMisses;
+      const answer = isLost ? uploadErrors.lostUpload() : translateError(error);
+      if (isLost) log.error({ err: error, session: id }, 'bytes of an upload are lost: it is given up');
+      else if (!(answer instanceof HttpError) || answer.status >= 500)
+        log.error({ err: error, session: id }, 'an upload could not be finalized yet');
+      // Perhaps what was hashed is what is wrong.
+      if (misses > 0) this.#deps.running.forget(id);
+      await this.#fail(claim, answer, misses);
       throw answer;
     } finally {
       this.#deleting.wake();
@@ -203,6 +209,10 @@ export class Finalizer {
       admitted = await this.#read(session, parts, size, hashed, hash);
       if ('receivedAt' in admitted) return await intake.repeat(admitted);
       await verify(admitted.header, hash);
+    } catch (error) {
+      // Before its owner is told that it is wrong: was it right when it came?
+      if (stateAfter(error) === 'INVALID') await findDamage(this.#deps.blobs, none, parts.map(asSegment));
+      throw error;
     } finally {
       hash.release();
     }
@@ -243,11 +253,11 @@ export class Finalizer {
   }
 
   /** Remembers why, where trying again cannot help; else the session is taken up again. */
-  async #fail(claim: Claim, answer: unknown): Promise<void> {
+  async #fail(claim: Claim, answer: unknown, misses: number): Promise<void> {
     const { sql, credits, now } = this.#deps;
     const state = stateAfter(answer);
     const failure = answer instanceof HttpError ? answer.message : undefined;
-    if (state === 'finalizing') await postponeClaim(sql, claim, now()).catch(() => {});
+    if (state === 'finalizing') await postponeClaim(sql, claim, misses, now()).catch(() => {});
     else if (state === 'UNDERFUNDED') await markUnderfunded(sql, claim, failure, now());
     else await closeSession(sql, credits, claim, { state, failure }, now());
   }

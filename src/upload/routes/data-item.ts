@@ -17,7 +17,7 @@ import { postedBundle } from '../bundler/bundle-rows.ts';
 import { translateError, uploadErrors } from '../errors.ts';
 import { findItem, readHead, type StoredItem } from '../items/item-rows.ts';
 import type { BlockedItems } from '../items/refuse-blocked.ts';
-import { loadItem, MissingBytes, openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
+import { loadItem, openBlob, piecesOf, readItemBytes } from '../items/segments.ts';
 
 const none = Buffer.alloc(0);
 /** Items of no more than this are read and compared whole for any part of them. */
@@ -43,10 +43,7 @@ export function dataItemRoutes(app: App, deps: DataItemDeps): void {
       try {
         await answer(request, id, reply, deps);
       } catch (error) {
-        if (!reply.raw.headersSent)
-          throw error instanceof MissingBytes
-            ? uploadErrors.storeUnavailable(id, error)
-            : translateError(error, id);
+        if (!reply.raw.headersSent) throw translateError(error, id);
         request.log.warn({ err: error, id }, 'an item was cut off while it was sent');
         reply.raw.destroy();
       }
