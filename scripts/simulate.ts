@@ -2,7 +2,7 @@
  * The simulated world by hand: `npm run simulate -- --seed S` replays one run and tells its story, `--seeds N` runs so many
  * fresh ones, or those from `--from` on, until one fails. `--hours` is the least simulated time of each, `--jobs` how many
  * processes share the work, `--minutes` when no further seed is begun, `--faults` names the only faults that there are, with
- * commas, `--only` the scenario: `uploads`, `upload-restores`, `names`, `payments`, `restores` or `reading`.
+ * commas, `--only` the scenario: `uploads`, `upload-restores`, `upload-parts`, `names`, `payments`, `restores` or `reading`.
  *
  * With `--state FILE` a broken seed ends nothing: what became of each seed is kept there, and the same command goes on with
  * those that are missing.

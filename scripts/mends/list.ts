@@ -2350,4 +2350,48 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/upload/multipart/lost-parts.test.ts' },
   },
+  {
+    what: 'an item of several blobs is given up because each was missed a few times',
+    undo: [
+      {
+        file: 'src/upload/items/missing-blobs.ts',
+        find: 'CASE WHEN missed <> ? THEN 1 ELSE misses + 1 END',
+        put: 'CASE WHEN missed <> ? THEN misses + 1 ELSE misses + 1 END',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/bundle-tables.test.ts' },
+  },
+  {
+    what: 'the simulated world: an item of several blobs is given up because each was missed a few times',
+    undo: [
+      {
+        file: 'src/upload/items/missing-blobs.ts',
+        find: 'CASE WHEN missed <> ? THEN 1 ELSE misses + 1 END',
+        put: 'CASE WHEN missed <> ? THEN misses + 1 ELSE misses + 1 END',
+      },
+    ],
+    fails: simulation('upload-parts'),
+  },
+  {
+    what: 'the simulated world: an upload in parts that rotted is called invalid',
+    undo: [
+      {
+        file: 'src/upload/multipart/finalizer.ts',
+        find: "if (stateAfter(error) === 'INVALID') await",
+        put: 'if (false) await',
+      },
+    ],
+    fails: simulation('upload-parts'),
+  },
+  {
+    what: 'the simulated world: an upload in parts whose bytes are lost waits until it expires',
+    undo: [
+      {
+        file: 'src/upload/multipart/finalizer.ts',
+        find: 'const isLost = misses >= maxMisses;',
+        put: 'const isLost = misses < 0;',
+      },
+    ],
+    fails: simulation('upload-parts'),
+  },
 ];

@@ -9,6 +9,16 @@ import { DatabaseUnavailable } from '../storage/sql/sql.ts';
 /** A blob that an item is made of is not there, or not as it was: the store lost what it had acknowledged. */
 export class MissingBytes extends Error {
   override readonly name = 'MissingBytes';
+  /** The digest of that blob; empty where nobody knows which it is. */
+  readonly blob: string;
+
+  constructor(
+    message: string,
+    { blob = '', cause }: { readonly blob?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.blob = blob;
+  }
 }
 
 /** The tags of an item ask for a loan that is not made. */

@@ -248,8 +248,12 @@ export const uploadMigrations: readonly Migration[] = [
     up: 'ALTER TABLE upload_restores ADD COLUMN newest_at BIGINT;',
   },
   {
-    // How often in a row the parts of an upload that is being finalized were not found.
-    id: 'upload-016-missing-parts',
-    up: 'ALTER TABLE upload_sessions ADD COLUMN misses BIGINT NOT NULL DEFAULT 0;',
+    // `missed`: the blob that was not found at the last look at an item, or at the parts of an upload; `misses` counts its misses.
+    id: 'upload-016-missing-blobs',
+    up: `
+      ALTER TABLE upload_items ADD COLUMN missed TEXT;
+      ALTER TABLE upload_sessions ADD COLUMN misses BIGINT NOT NULL DEFAULT 0;
+      ALTER TABLE upload_sessions ADD COLUMN missed TEXT;
+    `,
   },
 ];

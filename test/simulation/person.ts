@@ -50,28 +50,51 @@ export class Person {
     }
   }
 
-  /** No answer is undefined. */
-  async ask(url: string, { path, ...call }: Asked): Promise<HttpAnswer | undefined> {
-    const http = new HttpClient({ timeoutMs: 90 * second, maxBytes: 1024 * 1024 });
-    return http.call(`${url}${path}`, call).catch(() => undefined);
+  ask(url: string, asked: Asked): Promise<HttpAnswer | undefined> {
+    return ask(url, asked);
   }
 
-  /**
-   * The same again and again, to whichever address, until there is an answer that another try would not change; undefined
-   * where it is given up.
-   */
-  async insist(
+  insist(
     life: Life,
     address: () => string,
     asked: Asked,
-    options: { readonly tries?: number; readonly isOver?: (answer: HttpAnswer) => boolean } = {},
+    options: InsistOptions = {},
   ): Promise<HttpAnswer | undefined> {
-    const { tries = 10, isOver = ({ status }) => status < 500 && status !== 429 } = options;
-    for (let tried = 0; tried < tries; tried += 1) {
-      const answer = await this.ask(address(), asked);
-      if (answer !== undefined && isOver(answer)) return answer;
-      await life.wait(skewed(this.random, second, 4 * minute));
-    }
-    return undefined;
+    return insist({ life, random: this.random, address }, asked, options);
   }
+}
+
+/** No answer is undefined. */
+export async function ask(url: string, { path, ...call }: Asked): Promise<HttpAnswer | undefined> {
+  const http = new HttpClient({ timeoutMs: 90 * second, maxBytes: 1024 * 1024 });
+  return http.call(`${url}${path}`, call).catch(() => undefined);
+}
+
+export interface Insisting {
+  readonly life: Life;
+  readonly random: SeededRandom;
+  /** Of whoever is asked next. */
+  readonly address: () => string;
+}
+
+interface InsistOptions {
+  readonly tries?: number;
+  readonly isOver?: (answer: HttpAnswer) => boolean;
+}
+
+/**
+ * The same again and again, to whichever address, until there is an answer that another try would not change; undefined
+ * where it is given up.
+ */
+export async function insist(
+  { life, random, address }: Insisting,
+  asked: Asked,
+  { tries = 10, isOver = ({ status }) => status < 500 && status !== 429 }: InsistOptions = {},
+): Promise<HttpAnswer | undefined> {
+  for (let tried = 0; tried < tries; tried += 1) {
+    const answer = await ask(address(), asked);
+    if (answer !== undefined && isOver(answer)) return answer;
+    await life.wait(skewed(random, second, 4 * minute));
+  }
+  return undefined;
 }

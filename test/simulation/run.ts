@@ -47,7 +47,7 @@ const longestNightMs = 300 * hour;
 const scenarioShares = [
   ...['uploads', 'names', 'payments', 'restores'],
   ...['uploads', 'names', 'payments', 'restores'],
-  ...['upload-restores', 'reading'],
+  ...['upload-restores', 'upload-parts', 'reading'],
 ];
 
 export async function simulate(options: SimulationOptions): Promise<SimulationReport> {
@@ -82,13 +82,14 @@ class Simulation {
     const nodes = 1 + this.#random.below(3);
     const isDay = () => this.#isDay;
     const isCalm = () => this.#isCalm;
-    const uploads = (restores: boolean) => {
+    const uploads = ({ restores = false, inParts = false } = {}) => {
       const arweave = new ArweaveNetwork(world, network, nodes);
-      return uploadsScenario({ world, network, arweave, isDay, isCalm, restores });
+      return uploadsScenario({ world, network, arweave, isDay, isCalm, restores, inParts });
     };
     const makers = {
-      uploads: () => uploads(false),
-      'upload-restores': () => uploads(true),
+      uploads: () => uploads(),
+      'upload-restores': () => uploads({ restores: true }),
+      'upload-parts': () => uploads({ inParts: true }),
       names: () => namesScenario({ world, network, isDay }),
       payments: () => paymentsScenario({ world, network, isDay, restores: false }),
       restores: () => paymentsScenario({ world, network, isDay, restores: true }),

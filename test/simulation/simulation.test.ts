@@ -25,6 +25,7 @@ describe('a simulated world', () => {
   for (const [only, told] of [
     ['uploads', 'has a receipt'],
     ['upload-restores', 'restores the ledger'],
+    ['upload-parts', 'in parts'],
     ['names', 'is completed'],
     ['payments', 'with dollars'],
     ['restores', 'has it reconciled'],

@@ -50,10 +50,13 @@ const none = Buffer.alloc(0);
 export class LostItem extends Error {
   override readonly name = 'LostItem';
   readonly id: string;
+  /** Which of its blobs; empty where nobody knows. */
+  readonly blob: string;
 
   constructor(id: string, cause?: unknown) {
     super(`the bytes of ${id} are lost`, { cause });
     this.id = id;
+    this.blob = cause instanceof MissingBytes ? cause.blob : '';
   }
 }
 

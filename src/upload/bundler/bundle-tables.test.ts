@@ -266,12 +266,13 @@ forEachEngine((_engine, open) => {
       await addItem(sql, { id: 'd', state: 'planned', bundle: 'two', position: 0, misses: 3 });
       return { sql, credits: createCredits({ sql }) };
     };
+    const miss = (id: string, blob = 'first') => ({ id, blob });
     const misses = async (sql: Sql) =>
       Promise.all(['a', 'b', 'c', 'd'].map((id) => column(sql, 'misses', id)));
 
     it('leave the bundle with what is left, in its order; the eighth time they are lost', async () => {
       const { sql, credits } = await start();
-      assert.deepEqual(await leaveOut(sql, credits, 'one', ['a', 'b'], pause, 100), {
+      assert.deepEqual(await leaveOut(sql, credits, 'one', [miss('a'), miss('b')], pause, 100), {
         lost: ['b'],
         items: 1,
       });
@@ -290,10 +291,10 @@ forEachEngine((_engine, open) => {
       const { item_count, size } = (await findBundle(sql, 'one')) ?? {};
       assert.deepEqual([item_count, size], [1, 32 + 64 + 30]);
       assert.equal((await findBundle(sql, 'two'))?.size, 9);
-      await assert.rejects(leaveOut(sql, credits, 'one', ['d'], pause, 100), /is not in bundle/);
+      await assert.rejects(leaveOut(sql, credits, 'one', [miss('d')], pause, 100), /is not in bundle/);
       await addItem(sql, { id: 'e', state: 'permanent', bundle: 'two', position: 1 });
-      await assert.rejects(leaveOut(sql, credits, 'two', ['e'], pause, 100), /is not in bundle/);
-      assert.deepEqual(await leaveOut(sql, credits, 'one', ['c'], pause, 100), { lost: [], items: 0 });
+      await assert.rejects(leaveOut(sql, credits, 'two', [miss('e')], pause, 100), /is not in bundle/);
+      assert.deepEqual(await leaveOut(sql, credits, 'one', [miss('c')], pause, 100), { lost: [], items: 0 });
       assert.equal((await findBundle(sql, 'one'))?.state, 'dropped');
       assert.equal((await findBundle(sql, 'two'))?.state, 'planned');
     });
@@ -301,24 +302,35 @@ forEachEngine((_engine, open) => {
     it('cost nothing of a bundle that is signed by now', async () => {
       const { sql, credits } = await start();
       await sql.run("UPDATE upload_bundles SET state = 'prepared' WHERE plan = 'one'");
-      await assert.rejects(leaveOut(sql, credits, 'one', ['a'], pause, 100));
+      await assert.rejects(leaveOut(sql, credits, 'one', [miss('a')], pause, 100));
       assert.deepEqual((await items(sql)).slice(0, 1), ['a planned one']);
       assert.equal((await findBundle(sql, 'one'))?.size, 9);
     });
 
     it('are counted one by one, forgotten for what was read before them, and at the end', async () => {
       const { sql } = await start();
-      assert.equal(await countMiss(sql, 'one', 'c'), false);
+      assert.equal(await countMiss(sql, 'one', miss('c')), false);
       assert.deepEqual(await misses(sql), [0, 0, 3, 3]);
       await sql.run("UPDATE upload_items SET misses = 6 WHERE id = 'a'");
-      assert.equal(await countMiss(sql, 'one', 'a'), false);
-      assert.equal(await countMiss(sql, 'one', 'a'), true);
+      assert.equal(await countMiss(sql, 'one', miss('a')), false);
+      assert.equal(await countMiss(sql, 'one', miss('a')), true);
       assert.deepEqual(await misses(sql), [8, 0, 3, 3]);
-      assert.equal(await countMiss(sql, 'two', 'a'), false, 'it is not in that one');
-      assert.equal(await countMiss(sql, 'two', 'c'), false);
+      assert.equal(await countMiss(sql, 'two', miss('a')), false, 'it is not in that one');
+      assert.equal(await countMiss(sql, 'two', miss('c')), false);
       assert.deepEqual(await misses(sql), [8, 0, 3, 3]);
       assert.equal(await forgetMisses(sql, 'one'), 2);
       assert.deepEqual(await misses(sql), [0, 0, 0, 3]);
+    });
+
+    it('of one blob do not count against another of the same item', async () => {
+      const { sql, credits } = await start();
+      for (const blob of ['first', 'second', 'first']) await countMiss(sql, 'one', miss('b', blob));
+      assert.deepEqual(await misses(sql), [0, 1, 2, 3], 'one that was missed before did not say which');
+      for (let missed = 2; missed < 8; missed += 1)
+        assert.equal(await countMiss(sql, 'one', miss('b')), false);
+      const missedAnother = await leaveOut(sql, credits, 'one', [miss('b', 'second')], pause, 100);
+      assert.deepEqual(missedAnother, { lost: [], items: 2 });
+      assert.equal(await column(sql, 'misses', 'b'), 1);
     });
   });
 

@@ -1,7 +1,7 @@
 /**
- * Items whose bytes are not there, or not those that were uploaded, when their bundle is read. Each try that does not find
- * them is counted, because a store can be away without saying so; after so many in a row they are lost. Nothing else counts
- * here: what a node, the wallet or the network did says nothing about the bytes.
+ * Items whose bytes are not there, or not those that were uploaded, when their bundle is read. Each try that misses the same of
+ * their blobs is counted (\`missing-blobs.ts\`). Nothing else counts here: what a node, the wallet or the network did says nothing
+ * about the bytes.
  */
 import type { Credits } from '../../credits/credits.ts';
 import { bundleCountBytes, bundleEntryBytes } from '../../formats/ans104/bundle-header.ts';
@@ -9,8 +9,14 @@ import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { maxMisses } from '../items/segments.ts';
+import { countedMiss, maxMisses, missOf } from '../items/missing-blobs.ts';
 import { failItem, markDropped } from './endings.ts';
+
+/** An item, and which of its blobs was missed. */
+export interface Miss {
+  readonly id: string;
+  readonly blob: string;
+}
 
 /** A bundle without the items that were left out of it. */
 export interface Remainder {
@@ -28,16 +34,17 @@ export function leaveOut(
   sql: Transactions,
   credits: Credits,
   plan: string,
-  ids: readonly string[],
+  missed: readonly Miss[],
   pause: Backoff,
   now: number,
 ): Promise<Remainder> {
   return sql.transaction(async (tx) => {
     const lost: string[] = [];
-    for (const id of ids) {
+    for (const { id, blob } of missed) {
       const item = await tx.get<{ misses: number }>(
         `UPDATE upload_items SET state = 'new', bundle = NULL, position = NULL, bundle_offset = NULL,
-           misses = misses + 1 WHERE id = ? AND bundle = ? AND state = 'planned' RETURNING misses`,
+           ${countedMiss} WHERE id = ? AND bundle = ? AND state = 'planned' RETURNING misses`,
+        ...missOf(blob),
         id,
         plan,
       );
@@ -90,7 +97,7 @@ async function closeRanks(tx: SqlExecutor, plan: string, now: number): Promise<n
  * Counts that the bytes of an item of a bundle that is signed, and cannot do without it, were not there; answers whether
  * they are lost. What lies before it was read.
  */
-export function countMiss(sql: Transactions, plan: string, id: string): Promise<boolean> {
+export function countMiss(sql: Transactions, plan: string, { id, blob }: Miss): Promise<boolean> {
   return sql.transaction(async (tx) => {
     await tx.run(
       `UPDATE upload_items SET misses = 0 WHERE bundle = ? AND misses > 0
@@ -100,7 +107,8 @@ export function countMiss(sql: Transactions, plan: string, id: string): Promise<
       plan,
     );
     const missed = await tx.get<{ misses: number }>(
-      'UPDATE upload_items SET misses = misses + 1 WHERE id = ? AND bundle = ? RETURNING misses',
+      `UPDATE upload_items SET ${countedMiss} WHERE id = ? AND bundle = ? RETURNING misses`,
+      ...missOf(blob),
       id,
       plan,
     );

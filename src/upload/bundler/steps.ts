@@ -94,7 +94,7 @@ class BundleSteps {
     const { credits, reader, metrics, now } = this.#deps;
     const { plan } = bundle;
     metrics.unread(1);
-    if (!(await countMiss(this.#lease.fenced, plan, error.id))) return false;
+    if (!(await countMiss(this.#lease.fenced, plan, error))) return false;
     // The chain may have all of it, seeded before its bytes were lost: what is mined can be read, or is proven not to be.
     if (bundle.tx_id !== null) {
       const verdict = await this.#judge(bundle).catch(() => undefined);
@@ -152,9 +152,8 @@ class BundleSteps {
   async #leaveOut(plan: string, failed: readonly LostItem[]): Promise<boolean> {
     const { credits, metrics, log, now, pollMs } = this.#deps;
     const pause = { firstMs: pollMs, longestMs: maxBackoffMs };
-    const ids = failed.map(({ id }) => id);
-    const { lost, items } = await leaveOut(this.#lease.fenced, credits, plan, ids, pause, now());
-    metrics.unread(ids.length);
+    const { lost, items } = await leaveOut(this.#lease.fenced, credits, plan, failed, pause, now());
+    metrics.unread(failed.length);
     for (const error of failed) {
       if (lost.includes(error.id)) this.#tellLost(error);
       else

@@ -37,9 +37,6 @@ export function parseSegments(text: string | null): Segment[] {
   });
 }
 
-/** Reads in a row that do not find bytes, after which they are lost: a store can be away without saying so. */
-export const maxMisses = 8;
-
 /** Where the head ends and which bytes of which blobs follow, cut to a range of the item. */
 export function* piecesOf(
   headSize: number,
@@ -108,7 +105,7 @@ export async function* readItemBytes(
       if (hash !== undefined && hash.digest('hex') !== digest) throw new BlobDamaged(digest);
     } catch (error) {
       await tellDamaged(blobs, digest, error);
-      lost(error);
+      lost(digest, error);
     } finally {
       await reader.close();
     }
@@ -135,7 +132,7 @@ export async function loadItem(
         throw new BlobDamaged(digest);
     } catch (error) {
       await tellDamaged(blobs, digest, error);
-      lost(error);
+      lost(digest, error);
     }
     at += size;
   }
@@ -157,14 +154,14 @@ async function tellDamaged(blobs: BlobStore, digest: string, error: unknown): Pr
 }
 
 /** Bytes that were damaged, or that a medium cannot read, are as good as none. */
-function lost(error: unknown): never {
+function lost(blob: string, error: unknown): never {
   const isBroken = error instanceof BlobStoreUnavailable && hasCode(error.cause, 'EIO');
   if (isBroken || error instanceof BlobDamaged || error instanceof BlobMissing)
-    throw new MissingBytes(error.message, { cause: error });
+    throw new MissingBytes(error.message, { blob, cause: error });
   throw error;
 }
 
 /** A blob is opened by who knows its size. */
 export function openBlob(blobs: BlobStore, digest: string, size: number): Promise<BlobReader> {
-  return openSized(blobs, digest, size).catch(lost);
+  return openSized(blobs, digest, size).catch((error) => lost(digest, error));
 }

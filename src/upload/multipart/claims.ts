@@ -8,6 +8,7 @@ import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { countedMiss, missOf } from '../items/missing-blobs.ts';
 
 /** A process that works on a session renews its claim before this is over. */
 const claimMs = 60_000;
@@ -68,30 +69,34 @@ export async function claimSession(
 }
 
 /** Keeps a claim; false when it is over. */
-export async function renewClaim(sql: Sql, { session, name }: Claim, now: number): Promise<boolean> {
+export function renewClaim(sql: Sql, claim: Claim, now: number): Promise<boolean> {
+  return holdUntil(sql, claim, now + claimMs);
+}
+
+/** Leaves the session to be taken up again soon, later after each miss in a row. */
+export function postponeClaim(sql: Sql, claim: Claim, misses: number, now: number): Promise<boolean> {
+  return holdUntil(sql, claim, now + backoffMs(retry, misses));
+}
+
+async function holdUntil(sql: Sql, { session, name }: Claim, until: number): Promise<boolean> {
   const changed = await sql.run(
     `UPDATE upload_sessions SET claimed_until = ? WHERE id = ? AND claim = ? AND state = 'finalizing'`,
-    now + claimMs,
+    until,
     session,
     name,
   );
   return changed > 0;
 }
 
-/** Leaves the session to be taken up again soon. `misses`: how often in a row its parts were not found. */
-export async function postponeClaim(
-  sql: Sql,
-  { session, name }: Claim,
-  misses: number,
-  now: number,
-): Promise<void> {
-  await sql.run(
-    `UPDATE upload_sessions SET claimed_until = ?, misses = ? WHERE id = ? AND claim = ? AND state = 'finalizing'`,
-    now + backoffMs(retry, misses),
-    misses,
+/** Counts that a blob of the session was not found; answers how often in a row that was so, 0 where others have claimed it. */
+export async function countMissedPart(sql: Sql, { session, name }: Claim, blob: string): Promise<number> {
+  const missed = await sql.get<{ misses: number }>(
+    `UPDATE upload_sessions SET ${countedMiss} WHERE id = ? AND claim = ? AND state = 'finalizing' RETURNING misses`,
+    ...missOf(blob),
     session,
     name,
   );
+  return missed?.misses ?? 0;
 }
 
 /** First in the transaction that stores the item: nobody else takes the session up before it ends. */

@@ -21,10 +21,12 @@ import type { StoredPayload } from '../intake/payload-sink.ts';
 import type { Payers } from '../intake/payment.ts';
 import { deleteUnused } from '../items/blob-uses.ts';
 import { findItem, findKept, type StoredItem } from '../items/item-rows.ts';
-import { findDamage, maxMisses, readItemBytes, type Segment } from '../items/segments.ts';
+import { maxMisses } from '../items/missing-blobs.ts';
+import { findDamage, readItemBytes, type Segment } from '../items/segments.ts';
 import {
   type Claim,
   claimSession,
+  countMissedPart,
   isUnclaimed,
   keepClaim,
   LostClaim,
@@ -172,9 +174,8 @@ export class Finalizer {
   async #assemble(claim: Claim): Promise<Accepted> {
     const { sql, credits, now, log } = this.#deps;
     const id = claim.session;
-    let session: SessionRow | undefined;
     try {
-      session = await findSession(sql, id);
+      const session = await findSession(sql, id);
       const accepted = await this.#accept(claim, session, await partsOf(sql, id));
       await closeSession(sql, credits, claim, { state: 'FINALIZED', itemId: accepted.receipt.id }, now());
       this.#deps.running.forget(id);
@@ -184,14 +185,14 @@ export class Finalizer {
         log.warn({ err: error, session: id }, 'an upload was taken over while it was finalized');
         throw uploadErrors.sessionBusy();
       }
-      const misses = error instanceof MissingBytes ? (session?.misses ?? 0) + 1 : 0;
+      const misses = error instanceof MissingBytes ? await countMissedPart(sql, claim, error.blob) : 0;
       const isLost = misses >= maxMisses;
       const answer = isLost ? uploadErrors.lostUpload() : translateError(error);
       if (isLost) log.error({ err: error, session: id }, 'bytes of an upload are lost: it is given up');
       else if (!(answer instanceof HttpError) || answer.status >= 500)
         log.error({ err: error, session: id }, 'an upload could not be finalized yet');
       // Perhaps what was hashed is what is wrong.
-      if (misses > 0) this.#deps.running.forget(id);
+      if (error instanceof MissingBytes) this.#deps.running.forget(id);
       await this.#fail(claim, answer, misses);
       throw answer;
     } finally {

@@ -14,7 +14,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
-import { maxMisses } from '../items/segments.ts';
+import { maxMisses } from '../items/missing-blobs.ts';
 import { pricePerByte, startTestUpload, type TestUpload, testMigrations } from '../testing.ts';
 
 const random = seededRandom(649);
@@ -55,9 +55,16 @@ describe('an upload in parts whose bytes are not there, or others', () => {
       const [taking, reading] = [await start(sql), await start(sql)];
       if (funds > 0n) await taking.give(address, 'solana', funds);
       const item = await signItem({ data: random.bytes(30_000) }, signer);
-      const put = async (bytes: Buffer) => {
+      const put = async (bytes: Buffer, cut = bytes.length) => {
         const { id } = (await taking.get('/v1/chunks/solana/-1/-1')).body;
-        assert.equal((await taking.post(`/v1/chunks/solana/${id}/0`, bytes)).status, 200);
+        for (const [start, end] of [
+          [0, cut],
+          [cut, bytes.length],
+        ] as const) {
+          if (start === end) continue;
+          const part = bytes.subarray(start, end);
+          assert.equal((await taking.post(`/v1/chunks/solana/${id}/${start}`, part)).status, 200);
+        }
         return String(id);
       };
       const finalize = async (id: string) => {
@@ -101,6 +108,19 @@ describe('an upload in parts whose bytes are not there, or others', () => {
         assert.equal(await stateOf(id), 'UNDERFUNDED');
       }
       await upload.give(address, 'solana', own);
+      assert.equal((await finalize(id)).status, 200);
+    });
+
+    it('goes on where now one of its parts is not found, and now another', async () => {
+      const { item, put, finalize, miss } = await begin();
+      const id = await put(item, 10_000);
+      const parts = [item.subarray(0, 10_000), item.subarray(10_000)];
+      for (let tried = 1; tried < 2 * maxMisses; tried += 1) {
+        const part = parts[tried % 2] ?? none;
+        await blobs.delete(digestOf(part));
+        await miss(id);
+        await blobs.put(part);
+      }
       assert.equal((await finalize(id)).status, 200);
     });
 

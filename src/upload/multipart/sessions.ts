@@ -61,8 +61,6 @@ const storedSession = Type.Object({
   changed_at: Type.Integer(),
   /** What its parts are together. */
   part_bytes: Type.Integer(),
-  /** How often in a row they were not found. */
-  misses: Type.Integer(),
 });
 export type SessionRow = Readonly<Static<typeof storedSession>>;
 const readStored = rowReader('an upload in parts', storedSession);

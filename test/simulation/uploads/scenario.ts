@@ -27,6 +27,8 @@ interface UploadsOptions {
   readonly isCalm: () => boolean;
   /** The operator loses the ledger and restores it. */
   readonly restores: boolean;
+  /** Most items are sent in parts. */
+  readonly inParts: boolean;
 }
 
 interface ItemRow {
@@ -44,7 +46,7 @@ const probeMs = 10 * 60_000;
 const mostReads = 5;
 
 export function uploadsScenario(options: UploadsOptions): Scenario {
-  const { world, network, arweave, isDay, isCalm, restores } = options;
+  const { world, network, arweave, isDay, isCalm, restores, inParts } = options;
   const random = world.random('uploads');
   // Faults last as long where the chain is fast, and more blocks pass than receipts allow for.
   const moreBlocks = deadlineBlocks * (1 / world.pace - 1);
@@ -56,6 +58,8 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
   });
   const gateways = hasGateway ? [createGateway(world, arweave, processes[0]?.url ?? '')] : [];
   const restorer = new UploadRestorer({ world, name: 'restorer', isDay, isCalm, ledger, processes });
+  /** Blobs that are gone for good: their items may be given up, and are paid back. */
+  const spoiled = new Set<string>();
   const clients = Array.from(
     { length: uploaders },
     (_, index) =>
@@ -64,15 +68,15 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
         random: world.random(`uploader ${index + 1}`),
         urls: processes.map(({ url }) => url),
         gatewayUrl: hasGateway ? gatewayUrl : undefined,
+        inParts,
+        spoiled,
         isDay,
         isCalm,
         restoredAt: () => restorer.restoredAt,
       }),
   );
-  /** Blobs that are gone for good: their items may be given up, and are paid back. */
-  const spoiled = new Set<string>();
   const promises = () => clients.flatMap((client) => [...client.promises.values()]);
-  const isExcused = ({ digest }: UploadPromise) => spoiled.has(digest);
+  const isExcused = ({ digests }: UploadPromise) => digests.some((digest) => spoiled.has(digest));
   /** The ledger may have forgotten it, or that it was sent before. */
   const isForgotten = ({ sentAt, at }: UploadPromise) => restorer.covers(sentAt) || restorer.covers(at);
   const servers = [...processes, ...gateways];
@@ -87,7 +91,7 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
     ).length > 0;
 
   return {
-    name: restores ? 'upload-restores' : 'uploads',
+    name: restores ? 'upload-restores' : inParts ? 'upload-parts' : 'uploads',
     servers,
     clients: [
       {
@@ -137,7 +141,13 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
       const items = ledger.look<ItemRow>(
         "SELECT id, state, winc, signer FROM upload_items WHERE state NOT IN ('permanent', 'failed')",
       );
-      return items.map(({ id, state }) => `${short(id)} is ${state}`);
+      const sessions = ledger.look<{ id: string }>(
+        "SELECT id FROM upload_sessions WHERE state = 'finalizing'",
+      );
+      return [
+        ...items.map(({ id, state }) => `${short(id)} is ${state}`),
+        ...sessions.map(({ id }) => `upload ${id} is being finalized`),
+      ];
     },
 
     async settled() {
@@ -186,12 +196,11 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
           wrong.push(`${address} has ${balance}, and should have ${gift - spent}`);
       }
       const http = new HttpClient({ timeoutMs: 60_000, maxBytes: 4 * 1024 * 1024 });
-      for (const { id, payload, digest } of hasGateway ? promises() : []) {
+      for (const { id, payload } of hasGateway ? promises() : []) {
         if (rows.get(id) === undefined || rows.get(id)?.state === 'failed') continue;
         const answer = await readAtLast(http, id);
         if (answer?.status !== 200) wrong.push(`the gateway answers ${answer?.status} for ${short(id)}`);
-        else if (!answer.body.equals(payload))
-          wrong.push(`the gateway serves ${short(id)} with other bytes (${digest.slice(0, 8)})`);
+        else if (!answer.body.equals(payload)) wrong.push(`the gateway serves ${short(id)} with other bytes`);
       }
       const noted = await sql.all<{ digest: string }>('SELECT digest FROM upload_blobs');
       const known = new Set(noted.map(({ digest }) => digest));

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { parseItemHeader } from '../../../src/formats/ans104/item-header.ts';
 import { memberOf, tryParseJson } from '../../../src/formats/json.ts';
-import { HttpClient } from '../../../src/outside/http.ts';
+import { type HttpAnswer, HttpClient } from '../../../src/outside/http.ts';
 import { itemOwner } from '../../../src/wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../../src/wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../../src/wallets/testing/keys.ts';
@@ -10,14 +10,15 @@ import type { SeededRandom } from '../../support/seeded-random.ts';
 import { short } from '../arweave.ts';
 import { skewed } from '../faults.ts';
 import type { Life, SimulatedProcess } from '../process.ts';
+import { isLost, uploadInParts } from './in-parts.ts';
 
 export interface UploadPromise {
   readonly id: string;
   /** The whole item, header included. */
   readonly bytes: Buffer;
   readonly payload: Buffer;
-  /** Of its blob, where it is large enough to have one. */
-  readonly digest: string;
+  /** Of its blobs, where it is large enough to have any, and of those of each time that it was sent in parts. */
+  readonly digests: readonly string[];
   readonly deadlineHeight: number;
   /** When it was first sent, and when its receipt came; milliseconds since the beginning of the world. */
   readonly sentAt: number;
@@ -30,6 +31,10 @@ interface UploaderOptions {
   /** Of the upload service, any of which takes an item. */
   readonly urls: readonly string[];
   readonly gatewayUrl: string | undefined;
+  /** Most are sent in parts. */
+  readonly inParts: boolean;
+  /** Blobs that are gone for good. */
+  readonly spoiled: ReadonlySet<string>;
   readonly isDay: () => boolean;
   readonly isCalm: () => boolean;
   /** When the ledger was last restored: the service has forgotten what it promised shortly before. */
@@ -84,7 +89,7 @@ export class Uploader {
   };
 
   async #upload(life: Life, http: HttpClient): Promise<void> {
-    const { random, urls } = this.#options;
+    const { random, inParts, spoiled } = this.#options;
     this.#count += 1;
     const payload = random.bytes(sizeOf(random));
     const bytes = await signItem(
@@ -94,40 +99,50 @@ export class Uploader {
     const header = parseItemHeader(bytes);
     if (typeof header === 'string') throw new Error(header);
     const sentAt = life.world.time;
+    const digests = [createHash('sha256').update(payload).digest('hex')];
+    const isCut = inParts && random.below(4) > 0;
+    const send = () => (isCut ? this.#sendInParts(life, bytes, digests) : this.#send(http, bytes));
     for (let tried = 0; tried < mostTries; tried += 1) {
-      const url = random.pick(urls);
-      const answer = await http
-        .call(`${url}/v1/tx`, {
-          method: 'POST',
-          body: bytes,
-          headers: { 'content-type': 'application/octet-stream' },
-        })
-        .catch(() => undefined);
+      const answer = await send();
       const receipt = answer && tryParseJson(answer.body.toString());
       const deadlineHeight = Number(memberOf(receipt, 'deadlineHeight'));
       if (answer !== undefined && answer.status < 300) {
-        const digest = createHash('sha256').update(payload).digest('hex');
         this.promises.set(header.id, {
           id: header.id,
           bytes,
           payload,
-          digest,
+          digests,
           deadlineHeight,
           sentAt,
           at: life.world.time,
         });
-        this.process.tell(`has a receipt of ${short(header.id)}, ${bytes.length} bytes`);
+        this.process.tell(
+          `has a receipt of ${short(header.id)}, ${bytes.length} bytes${isCut ? ', in parts' : ''}`,
+        );
         void this.#isTold(life, http, header.id);
         await this.#read(life, http, header.id, payload);
         return;
       }
-      if (answer !== undefined && answer.status < 500) {
+      const isExcused = answer !== undefined && isLost(answer) && digests.some((one) => spoiled.has(one));
+      if (answer !== undefined && answer.status < 500 && !isExcused) {
         life.world.broken(`${short(header.id)} was refused with ${answer.status}: ${answer.body.toString()}`);
         return;
       }
       await life.wait(skewed(random, second, 5 * minute));
     }
     this.process.tell(`gave up uploading ${short(header.id)}`);
+  }
+
+  #send(http: HttpClient, body: Buffer): Promise<HttpAnswer | undefined> {
+    const { random, urls } = this.#options;
+    const headers = { 'content-type': 'application/octet-stream' };
+    return http.call(`${random.pick(urls)}/v1/tx`, { method: 'POST', body, headers }).catch(() => undefined);
+  }
+
+  #sendInParts(life: Life, item: Buffer, digests: string[]): Promise<HttpAnswer | undefined> {
+    const { random, urls } = this.#options;
+    const address = () => random.pick(urls);
+    return uploadInParts({ life, random, address }, item, (digest) => digests.push(digest));
   }
 
   /** Where nothing is wrong, the gateway knows an item at once. */
