@@ -109,13 +109,13 @@ export const keptSeeds: readonly KeptSeed[] = [
     found: 'an upload in parts whose bytes were gone was tried again and again, for as long as it might live',
   },
   {
-    seed: 82_000_081,
+    seed: 82_000_002,
     hours: 1,
     only: 'upload-parts',
     found: 'an item of several blobs was given up because each of them had been missed a few times',
   },
   {
-    seed: 82_000_023,
+    seed: 82_000_035,
     hours: 1,
     only: 'upload-parts',
     found: 'an upload in parts was given up because each of its parts had been missed a few times',
