@@ -2394,4 +2394,15 @@ export const mends: readonly Mend[] = [
     ],
     fails: simulation('upload-parts'),
   },
+  {
+    what: 'operators are told that nobody bundles, where the bytes of an item are not found',
+    undo: [
+      {
+        file: 'src/upload/bundler/bundling-watch.ts',
+        find: '${isNotHeldBack} AND misses = 0 THEN',
+        put: '${isNotHeldBack} THEN',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/bundling-watch.test.ts' },
+  },
 ];

@@ -82,6 +82,9 @@ forEachEngine((_engine, open) => {
     wallet.balance = 999n;
     await told([/^Nobody bundles/, /^Wallet runs dry/]);
     assert.equal(await again(), 2);
+    wallet.balance = 1_000n;
+    await sql.run('UPDATE upload_items SET misses = 1');
+    await told([/^Stored bytes are not found: an item has waited for 6 minutes\.$/]);
     await sql.run("UPDATE upload_items SET state = 'planned'");
     await told([]);
   });

@@ -40,6 +40,7 @@ export function createBundlingWatch(options: BundlingWatchOptions): Part {
     everyMs = usuallyEveryMs,
   } = options;
   let idle: string | undefined;
+  let unread: string | undefined;
   let dry: string | undefined;
   metrics.gauge('upload_nobody_bundles', 'Whether items wait that nobody bundles', [], () =>
     Number(idle !== undefined),
@@ -60,12 +61,14 @@ export function createBundlingWatch(options: BundlingWatchOptions): Part {
         atOnce: true,
         log,
         async run() {
-          const { oldest, bytes } = await waiting(sql);
-          const waitedMs = oldest === undefined ? 0 : now() - oldest;
-          idle =
-            waitedMs > maxWaitMs + graceMs
-              ? `Nobody bundles: an item has waited for ${Math.round(waitedMs / 60_000)} minutes.`
-              : undefined;
+          const { oldest, oldestMissed, bytes } = await waiting(sql);
+          const late = (what: string, since: number | undefined): string | undefined => {
+            const waitedMs = since === undefined ? 0 : now() - since;
+            if (waitedMs <= maxWaitMs + graceMs) return undefined;
+            return `${what}: an item has waited for ${Math.round(waitedMs / 60_000)} minutes.`;
+          };
+          idle = late('Nobody bundles', oldest);
+          unread = late('Stored bytes are not found', oldestMissed);
           const [balance, needed] = await Promise.all([
             nodes.balance(address),
             nodes.price(bytes + bundleBytes),
@@ -81,22 +84,35 @@ export function createBundlingWatch(options: BundlingWatchOptions): Part {
         },
       }),
     ],
-    problems: () => [idle, dry].filter((problem) => problem !== undefined),
+    problems: () => [idle, unread, dry].filter((problem) => problem !== undefined),
   };
 }
 
-/** When the oldest item came in that is in no bundle and could be, and how much is not paid for yet. */
-async function waiting(sql: Sql): Promise<{ oldest: number | undefined; bytes: number }> {
+interface Waiting {
+  /** When the oldest item came in that is in no bundle and could be. */
+  readonly oldest: number | undefined;
+  /** The same of those that were left out of one, because their bytes were not found. */
+  readonly oldestMissed: number | undefined;
+  /** How much is not paid for yet. */
+  readonly bytes: number;
+}
+
+async function waiting(sql: Sql): Promise<Waiting> {
   const items = await sql.get(
-    `SELECT MIN(CASE WHEN ${isNotHeldBack} THEN received_at END) AS oldest, CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes
+    `SELECT MIN(CASE WHEN ${isNotHeldBack} AND misses = 0 THEN received_at END) AS oldest,
+       MIN(CASE WHEN misses > 0 THEN received_at END) AS missed,
+       CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes
      FROM upload_items WHERE state = 'new'`,
   );
   const bundles = await sql.get(
     "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM upload_bundles WHERE state = 'planned'",
   );
-  const oldest = items?.oldest;
   return {
-    oldest: oldest === null || oldest === undefined ? undefined : readInteger(oldest),
+    oldest: timeOf(items?.oldest),
+    oldestMissed: timeOf(items?.missed),
     bytes: readInteger(items?.bytes) + readInteger(bundles?.bytes),
   };
 }
+
+const timeOf = (value: unknown): number | undefined =>
+  value === null || value === undefined ? undefined : readInteger(value);

@@ -209,7 +209,7 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
           wrong.push(`blob ${digest.slice(0, 8)} is stored, and nobody knows of it`);
       }
       for (const { url, process } of processes) {
-        const answer = await http.call(`${url}/health?strict=true`).catch(() => undefined);
+        const answer = await healthAtLast(http, url);
         if (answer?.status !== 200)
           wrong.push(`${process.name} is not healthy: ${answer?.status} ${answer?.body}`);
       }
@@ -224,6 +224,15 @@ async function readAtLast(http: HttpClient, id: string): Promise<HttpAnswer | un
     const answer = await http.call(`${gatewayUrl}/raw/${id}`).catch(() => undefined);
     if (answer?.status === 200 || tried === mostReads) return answer;
   }
+}
+
+/** A process looks at itself every half minute. */
+async function healthAtLast(http: HttpClient, url: string): Promise<HttpAnswer | undefined> {
+  const ask = () => http.call(`${url}/health?strict=true`).catch(() => undefined);
+  const answer = await ask();
+  if (answer?.status === 200) return answer;
+  await new Promise((looked) => setTimeout(looked, 60_000));
+  return ask();
 }
 
 interface Place {
