@@ -2399,8 +2399,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/bundler/bundling-watch.ts',
-        find: '${isNotHeldBack} AND misses = 0 THEN',
-        put: '${isNotHeldBack} THEN',
+        find: ' AND misses = 0 THEN',
+        put: ' THEN',
       },
     ],
     fails: { unit: 'src/upload/bundler/bundling-watch.test.ts' },
