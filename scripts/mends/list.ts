@@ -339,7 +339,7 @@ export const mends: readonly Mend[] = [
     what: 'an item is given up after one look that does not find its bytes',
     undo: [
       {
-        file: 'src/upload/bundler/misses.ts',
+        file: 'src/upload/items/missing-blobs.ts',
         find: 'const maxMisses = 8;',
         put: 'const maxMisses = 1;',
       },
