@@ -110,7 +110,7 @@ export async function newestImported(sql: SqlExecutor): Promise<number> {
   );
 }
 
-/** The highest run of heights from \`start\` on that is not imported although a higher block is. */
+/** The highest run of heights from `start` on that is not imported although a higher block is. */
 export async function highestHole(sql: SqlExecutor, start: number): Promise<HeightRange | undefined> {
   const [upper, lower] = await sql.all<HeightRange>(
     'SELECT first AS min, last AS max FROM block_ranges WHERE last >= ? ORDER BY first DESC LIMIT 2',

@@ -85,6 +85,11 @@ forEachEngine((_engine, open) => {
     wallet.balance = 1_000n;
     await sql.run('UPDATE upload_items SET misses = 1');
     await told([/^Stored bytes are not found: an item has waited for 6 minutes\.$/]);
+    // After a restore it waits for what the lost machine has made.
+    await sql.run('INSERT INTO upload_restores (one, since, restored_at) VALUES (1, 0, 2000000)');
+    await told([]);
+    await sql.run('DELETE FROM upload_restores');
+    await told([/^Stored bytes are not found/]);
     await sql.run("UPDATE upload_items SET state = 'planned'");
     await told([]);
   });

@@ -1,11 +1,12 @@
 /** Whether anybody bundles, and whether the wallet can pay for it: looked at from outside the bundler, in every process. */
+import { Type } from 'typebox';
 import { createJob } from '../../kernel/background/job.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { Part } from '../../kernel/part.ts';
 import type { ArweaveNodes } from '../../outside/arweave/nodes.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
-import { readInteger } from '../../storage/sql/typed-rows.ts';
+import { integerOrNull, readInteger, rowReader } from '../../storage/sql/typed-rows.ts';
 import { isNotHeldBack } from './after-restore.ts';
 
 export interface BundlingWatchOptions {
@@ -62,8 +63,8 @@ export function createBundlingWatch(options: BundlingWatchOptions): Part {
         log,
         async run() {
           const { oldest, oldestMissed, bytes } = await waiting(sql);
-          const late = (what: string, since: number | undefined): string | undefined => {
-            const waitedMs = since === undefined ? 0 : now() - since;
+          const late = (what: string, since: number | null): string | undefined => {
+            const waitedMs = since === null ? 0 : now() - since;
             if (waitedMs <= maxWaitMs + graceMs) return undefined;
             return `${what}: an item has waited for ${Math.round(waitedMs / 60_000)} minutes.`;
           };
@@ -88,31 +89,31 @@ export function createBundlingWatch(options: BundlingWatchOptions): Part {
   };
 }
 
+const readItems = rowReader(
+  'what waits',
+  Type.Object({ oldest: integerOrNull, oldestMissed: integerOrNull, bytes: Type.Integer() }),
+);
+
 interface Waiting {
   /** When the oldest item came in that is in no bundle and could be. */
-  readonly oldest: number | undefined;
+  readonly oldest: number | null;
   /** The same of those that were left out of one, because their bytes were not found. */
-  readonly oldestMissed: number | undefined;
+  readonly oldestMissed: number | null;
   /** How much is not paid for yet. */
   readonly bytes: number;
 }
 
 async function waiting(sql: Sql): Promise<Waiting> {
-  const items = await sql.get(
-    `SELECT MIN(CASE WHEN ${isNotHeldBack} AND misses = 0 THEN received_at END) AS oldest,
-       MIN(CASE WHEN misses > 0 THEN received_at END) AS missed,
-       CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes
-     FROM upload_items WHERE state = 'new'`,
+  const items = readItems(
+    await sql.get(
+      `SELECT MIN(CASE WHEN ${isNotHeldBack} AND misses = 0 THEN received_at END) AS oldest,
+         MIN(CASE WHEN ${isNotHeldBack} AND misses > 0 THEN received_at END) AS "oldestMissed",
+         CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes
+       FROM upload_items WHERE state = 'new'`,
+    ),
   );
   const bundles = await sql.get(
     "SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes FROM upload_bundles WHERE state = 'planned'",
   );
-  return {
-    oldest: timeOf(items?.oldest),
-    oldestMissed: timeOf(items?.missed),
-    bytes: readInteger(items?.bytes) + readInteger(bundles?.bytes),
-  };
+  return { ...items, bytes: items.bytes + readInteger(bundles?.bytes) };
 }
-
-const timeOf = (value: unknown): number | undefined =>
-  value === null || value === undefined ? undefined : readInteger(value);

@@ -1,6 +1,6 @@
 /**
  * Items whose bytes are not there, or not those that were uploaded, when their bundle is read. Each try that misses the same of
- * their blobs is counted (\`missing-blobs.ts\`). Nothing else counts here: what a node, the wallet or the network did says nothing
+ * their blobs is counted (`missing-blobs.ts`). Nothing else counts here: what a node, the wallet or the network did says nothing
  * about the bytes.
  */
 import type { Credits } from '../../credits/credits.ts';

@@ -7,7 +7,7 @@
 /** Reads in a row that miss a blob, after which it is lost. */
 export const maxMisses = 8;
 
-/** Of a row with \`misses\` and \`missed\`, the blob that was missed last: counts a miss. Takes \`missOf\`. */
+/** Of a row with `misses` and `missed`, the blob that was missed last: counts a miss. Takes `missOf`. */
 export const countedMiss = 'misses = CASE WHEN missed <> ? THEN 1 ELSE misses + 1 END, missed = ?';
 
 export const missOf = (blob: string): readonly [string, string] => [blob, blob];

@@ -1,6 +1,5 @@
 /** Parts that are stored and then gone or damaged: whose upload it is hears the truth, and in time. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +7,7 @@ import { after, describe, it } from 'node:test';
 import { flipByte } from '../../../test/support/damage.ts';
 import { seededRandom } from '../../../test/support/seeded-random.ts';
 import { DiskBlobStore } from '../../storage/blobs/disk/store.ts';
-import { rottingFiles } from '../../storage/blobs/testing.ts';
+import { rottingFiles, sha256 } from '../../storage/blobs/testing.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
@@ -44,8 +43,6 @@ async function start(sql: Sql): Promise<TestUpload> {
   running.push(upload);
   return upload;
 }
-
-const digestOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
 describe('an upload in parts whose bytes are not there, or others', () => {
   forEachEngine((_engine, open) => {
@@ -85,7 +82,7 @@ describe('an upload in parts whose bytes are not there, or others', () => {
     it('is given up when they were not found again and again, is not charged, and may be sent again', async () => {
       const { item, upload, put, finalize, miss, stateOf } = await begin();
       const id = await put(item);
-      await blobs.delete(digestOf(item));
+      await blobs.delete(sha256(item));
       for (let tried = 1; tried < maxMisses; tried += 1) await miss(id);
       const over = await finalize(id);
       assert.equal(over.status, 400);
@@ -101,7 +98,7 @@ describe('an upload in parts whose bytes are not there, or others', () => {
       const { item, upload, put, finalize, miss, stateOf } = await begin(0n);
       const id = await put(item);
       for (const round of ['first', 'second']) {
-        await blobs.delete(digestOf(item));
+        await blobs.delete(sha256(item));
         for (let tried = 1; tried < maxMisses; tried += 1) await miss(id);
         await blobs.put(item);
         assert.equal((await finalize(id)).status, 402, round);
@@ -117,7 +114,7 @@ describe('an upload in parts whose bytes are not there, or others', () => {
       const parts = [item.subarray(0, 10_000), item.subarray(10_000)];
       for (let tried = 1; tried < 2 * maxMisses; tried += 1) {
         const part = parts[tried % 2] ?? none;
-        await blobs.delete(digestOf(part));
+        await blobs.delete(sha256(part));
         await miss(id);
         await blobs.put(part);
       }
@@ -129,7 +126,7 @@ describe('an upload in parts whose bytes are not there, or others', () => {
       for (const at of [10, item.length - 10]) {
         const bytes = await signItem({ data: random.bytes(30_000) }, signer);
         const id = await put(bytes);
-        flipByte(blobs.path(digestOf(bytes)), at);
+        flipByte(blobs.path(sha256(bytes)), at);
         await miss(id);
         await blobs.put(bytes);
         assert.equal((await finalize(id)).status, 200);

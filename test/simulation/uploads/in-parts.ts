@@ -1,5 +1,5 @@
 /** An item that is sent in parts: in any order, some twice, to whichever process, and finalized by one or two at once. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { textOf, tryParseJson } from '../../../src/formats/json.ts';
 import type { HttpAnswer } from '../../../src/outside/http.ts';
 import type { SeededRandom } from '../../support/seeded-random.ts';
@@ -24,7 +24,7 @@ export async function uploadInParts(
   if (begun?.status !== 200 || id === undefined) return begun;
   const path = `/v1/chunks/solana/${id}`;
   const parts = cut(random, item);
-  for (const { body } of parts) told(createHash('sha256').update(body).digest('hex'));
+  for (const { body } of parts) told(hash('sha256', body, 'hex'));
   const again = parts.filter(() => random.below(4) === 0);
   const answers = await Promise.all(
     shuffled(random, [...parts, ...again]).map(async ({ start, body }) => {

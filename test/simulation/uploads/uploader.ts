@@ -1,5 +1,5 @@
 /** Somebody who uploads, tries again, reads what was uploaded, and remembers every receipt. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { parseItemHeader } from '../../../src/formats/ans104/item-header.ts';
 import { memberOf, tryParseJson } from '../../../src/formats/json.ts';
 import { type HttpAnswer, HttpClient } from '../../../src/outside/http.ts';
@@ -99,7 +99,7 @@ export class Uploader {
     const header = parseItemHeader(bytes);
     if (typeof header === 'string') throw new Error(header);
     const sentAt = life.world.time;
-    const digests = [createHash('sha256').update(payload).digest('hex')];
+    const digests = [hash('sha256', payload, 'hex')];
     const isCut = inParts && random.below(4) > 0;
     const send = () => (isCut ? this.#sendInParts(life, bytes, digests) : this.#send(http, bytes));
     for (let tried = 0; tried < mostTries; tried += 1) {
