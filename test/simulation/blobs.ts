@@ -21,6 +21,8 @@ export class SimulatedBlobs {
   readonly #blobs = new Map<BlobDigest, Buffer>();
   /** The store says that these are not there, so many times more. */
   readonly #hidden = new Map<BlobDigest, number>();
+  /** Somebody has looked for these in vain since they were stored. */
+  readonly #missed = new Set<BlobDigest>();
   /** Bytes that are kept are never written to: a blob that changes gets others. */
   readonly #hashed = new WeakMap<Buffer, BlobDigest>();
   readonly #random: SeededRandom;
@@ -32,6 +34,11 @@ export class SimulatedBlobs {
   /** Those that can be seen, the oldest first. */
   get digests(): readonly BlobDigest[] {
     return [...this.#blobs.keys()].filter((digest) => !this.#hidden.has(digest));
+  }
+
+  /** Of those, the ones that nobody has looked for in vain: looks that find nothing add up to a loss. */
+  get neverMissed(): readonly BlobDigest[] {
+    return this.digests.filter((digest) => !this.#missed.has(digest));
   }
 
   get count(): number {
@@ -136,6 +143,7 @@ export class SimulatedBlobs {
   #looked(digest: BlobDigest): Buffer | undefined {
     const bytes = this.#seen(digest);
     const looks = this.#hidden.get(digest);
+    if (looks !== undefined) this.#missed.add(digest);
     if (looks !== undefined && looks > 1) this.#hidden.set(digest, looks - 1);
     else this.#hidden.delete(digest);
     return bytes;
@@ -164,6 +172,7 @@ export class SimulatedBlobs {
         await named?.(digest);
         await this.#arrive(life);
         this.#blobs.set(digest, bytes);
+        this.#missed.delete(digest);
         await life.wait(0.1);
         return { digest, size: bytes.length };
       },

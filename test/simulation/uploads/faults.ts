@@ -10,7 +10,6 @@ const usuallySlowest = 10;
 
 /** `spoiled` is told of blobs that nobody can read any more: their items may be given up. */
 export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => void): Fault[] {
-  const missed = new Set<string>();
   return [
     {
       name: 'store away',
@@ -41,11 +40,11 @@ export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => v
       },
     },
     {
-      // Shorter than the time in which bytes that are not found again and again count as lost.
+      // Each blob once, and shorter than the time in which bytes that are not found again and again count as lost.
       name: 'hidden blobs',
       longest: 4 * minute,
       begin(random) {
-        const hidden = blobs.digests.filter(() => random.below(2) === 0);
+        const hidden = blobs.neverMissed.filter(() => random.below(2) === 0);
         if (hidden.length === 0) return undefined;
         for (const digest of hidden) blobs.hide(digest);
         return {
@@ -57,17 +56,13 @@ export function blobFaults(blobs: SimulatedBlobs, spoiled: (digest: string) => v
       },
     },
     {
-      // Each blob once: looks that find nothing add up to a loss.
       name: 'missed blobs',
       longest: 0,
       begin(random) {
-        const fresh = blobs.digests.filter((digest) => !missed.has(digest)).slice(-3);
+        const fresh = blobs.neverMissed.slice(-3);
         if (fresh.length === 0) return undefined;
         const looks = random.between(1, 3);
-        for (const digest of fresh) {
-          missed.add(digest);
-          blobs.hide(digest, looks);
-        }
+        for (const digest of fresh) blobs.hide(digest, looks);
         return { what: `the store will not find ${fresh.length} blobs at the next ${looks} looks` };
       },
     },
