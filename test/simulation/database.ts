@@ -340,7 +340,7 @@ export class SimulatedDatabase {
   readonly #prepared: Prepared = (text) => {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
-      statement = new SqliteStatement(this.#engine.prepare(text), text);
+      statement = new SqliteStatement(this.#engine, text);
       this.#statements.set(text, statement);
     }
     return statement;

@@ -68,7 +68,7 @@ export class SqliteConnection {
   /** Rows as they are asked for. The connection sees one snapshot until the iteration ends. */
   *iterate<T>(text: string, values: readonly SqlValue[]): Generator<T> {
     try {
-      yield* new SqliteStatement(this.#database.prepare(text), text).iterate<T>(values);
+      yield* new SqliteStatement(this.#database, text).iterate<T>(values);
     } catch (error) {
       throw translated(error);
     }
@@ -87,7 +87,7 @@ export class SqliteConnection {
   #prepared(text: string): SqliteStatement {
     const kept = this.#statements.get(text);
     if (kept !== undefined) return kept;
-    const made = new SqliteStatement(this.#database.prepare(text), text);
+    const made = new SqliteStatement(this.#database, text);
     this.#statements.set(text, made);
     return made;
   }
