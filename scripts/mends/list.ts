@@ -369,6 +369,28 @@ export const mends: readonly Mend[] = [
     fails: { unit: 'src/names/chain/delivery.test.ts' },
   },
   {
+    what: 'a lease is paid for and not extended, because a node is behind what its process has just seen',
+    undo: [
+      {
+        file: 'src/registry/chain.ts',
+        find: "if (answer.state === 'found' && answer.value.confirmed) reach",
+        put: "if (answer.state === 'found' && answer.value.finalized) reach",
+      },
+    ],
+    fails: { unit: 'src/names/chain/delivery.test.ts' },
+  },
+  {
+    what: 'a lease is paid for and not extended, because a node is behind what another process has just seen',
+    undo: [
+      {
+        file: 'src/names/chain/shared-slot.ts',
+        find: '  if (row !== undefined) chain.reach(row.slot);\n',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/names/actions/finish.test.ts' },
+  },
+  {
     what: 'a payment that failed and is confirmed later is kept without credits',
     undo: [
       {

@@ -160,4 +160,14 @@ CREATE INDEX arns_leases_due ON arns_leases (look_at);
 INSERT INTO arns_leases (name, step, look_at) SELECT DISTINCT name, 0, 0 FROM arns_receipt;
 `,
   },
+  {
+    // By which slot of a chain, which its genesis hash tells from others, everything is there that was done.
+    id: 'names-009-slots',
+    up: `
+CREATE TABLE arns_slots (
+  chain TEXT PRIMARY KEY,
+  slot BIGINT NOT NULL
+);
+`,
+  },
 ];

@@ -23,11 +23,24 @@ export class RpcRefused extends Error {
 /** No answer of a node that can be used. `mayHaveActed`: it may have carried the call out all the same. */
 class NodeFailure extends OutsideUnavailable {
   readonly mayHaveActed: boolean;
+  /** Of the error that it answered. */
+  readonly code: number | undefined;
 
-  constructor(message: string, mayHaveActed: boolean, cause?: unknown) {
+  constructor(
+    message: string,
+    mayHaveActed: boolean,
+    { cause, code }: { cause?: unknown; code?: number } = {},
+  ) {
     super(message, { cause });
     this.mayHaveActed = mayHaveActed;
+    this.code = code;
   }
+}
+
+/** Where no node answered a call: the code of the error that the last of them answered. */
+export function lastCodeOf(error: unknown): number | undefined {
+  const last = memberOf(error, 'cause');
+  return last instanceof NodeFailure ? last.code : undefined;
 }
 
 /** One node: what it answers is consistent with itself only. */
@@ -49,11 +62,14 @@ export interface JsonRpcPoolOptions {
 
 /**
  * Solana: a transaction that fails its simulation or its signatures, invalid parameters. Not among them: a node that is
- * behind (-32005, -32016), keeps no history (-32011) or limits our rate (-32429).
+ * behind (-32005, `solanaBehind`), keeps no history (-32011) or limits our rate (-32429).
  */
 export const solanaCallErrors: ReadonlySet<number> = new Set([
   -32002, -32003, -32006, -32013, -32015, -32602,
 ]);
+
+/** A Solana node has not reached the slot that a question was about. */
+export const solanaBehind = -32016;
 
 /** EVM chains: execution reverted, invalid parameters. */
 export const evmCallErrors: ReadonlySet<number> = new Set([3, -32602]);
@@ -144,7 +160,7 @@ export class JsonRpcPool {
     this.#callId += 1;
     const question = { jsonrpc: '2.0', id: this.#callId, method, params };
     const { status, body } = await this.#http.postJson(url, question).catch((cause: unknown) => {
-      throw new NodeFailure(`a node did not answer ${method}`, !isNotConnected(cause), cause);
+      throw new NodeFailure(`a node did not answer ${method}`, !isNotConnected(cause), { cause });
     });
     if (refusedStatuses.has(status)) throw new NodeFailure(`a node answered ${method} with ${status}`, false);
     const answer = tryParseJson(body.toString('utf8'));
@@ -168,7 +184,7 @@ function failureOf(
   const code = typeof error.code === 'number' ? error.code : 0;
   const message = typeof error.message === 'string' ? error.message.slice(0, 500) : 'no message';
   if (callErrors.has(code)) return new RpcRefused(code, message, error.data);
-  return new NodeFailure(`a node answered ${method} with error ${code}: ${message}`, false);
+  return new NodeFailure(`a node answered ${method} with error ${code}: ${message}`, false, { code });
 }
 
 /** The error of the connection is the cause of the client's own. */

@@ -1,9 +1,10 @@
 /** The chain that names live on: the calls that are used, each answer checked by its schema. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { parseSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
 import { OutsideUnavailable } from '../outside/http.ts';
-import { JsonRpcPool, solanaCallErrors } from '../outside/json-rpc.ts';
+import { JsonRpcPool, lastCodeOf, solanaBehind, solanaCallErrors } from '../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../outside/look-up.ts';
 import { AccountReader } from './account-reader.ts';
 import { ChainUnavailable } from './errors.ts';
@@ -15,6 +16,8 @@ export interface ChainAccount {
 }
 
 export interface TransactionStatus {
+  /** That of its block. */
+  readonly slot: number;
   /** The chain's own error value; null when it went well. */
   readonly err: unknown;
   readonly finalized: boolean;
@@ -44,8 +47,15 @@ export interface NameChain {
   ): Promise<{ address: SolanaAddress; account: ChainAccount }[]>;
   /** With the last block that may hold a transaction with this hash. */
   latestBlockhash(): Promise<{ readonly blockhash: string; readonly lastValidBlockHeight: number }>;
-  /** The newest block no fork can undo. From then on accounts are read only from nodes that have reached it. */
+  /** The newest block no fork can undo. */
   finalized(): Promise<{ readonly slot: number; readonly height: number }>;
+  /**
+   * The newest slot by which something is known to have happened: accounts are read only from nodes that have reached it. It
+   * grows with each block that is final, and each transaction that was seen confirmed.
+   */
+  reached(): number;
+  /** Something happened by then that this process has not seen itself. */
+  reach(slot: number): void;
   /** Unix seconds of the newest block. */
   blockTime(): Promise<number>;
   /** Sends; answers the signature. With `preflight` a transaction that would fail is refused with its error. */
@@ -60,6 +70,7 @@ export interface NameChain {
   /** The wire bytes of a transaction; undefined where the node does not have it. */
   transaction(signature: string): Promise<Buffer | undefined>;
   balance(address: SolanaAddress): Promise<bigint>;
+  /** Which chain this is; asked once. */
   genesisHash(): Promise<string>;
   close(): Promise<void>;
 }
@@ -76,6 +87,10 @@ interface NameChainOptions {
 /** All names of a program come in one answer. */
 const defaultMaxBytes = 64 * 1024 * 1024;
 const commitment = 'confirmed';
+const encoding = 'base64';
+/** Those that keep up are behind each other by a block or two. */
+const mostLooks = 5;
+const behindPauseMs = 200;
 
 const integer = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
 const withValue = <T extends TSchema>(value: T) => Type.Object({ value });
@@ -148,10 +163,12 @@ export function createNameChain({
   maxBytes = defaultMaxBytes,
 }: NameChainOptions): NameChain {
   const pool = new JsonRpcPool({ urls, timeoutMs, maxBytes, callErrors: solanaCallErrors });
-  /** The newest finalized slot that was seen. Nodes that have not reached it answer what is out of date. */
-  let finalizedSlot = 0;
-  const current = <O extends object>(options: O): O =>
-    finalizedSlot === 0 ? options : { ...options, minContextSlot: finalizedSlot };
+  /** Nodes that have not come so far answer what is out of date. */
+  let reached = 0;
+  const reach = (slot: number): void => {
+    reached = Math.max(reached, slot);
+  };
+  let genesisHash: Promise<string> | undefined;
 
   async function call<T>(
     read: (answer: unknown, method: string) => T,
@@ -166,14 +183,38 @@ export function createNameChain({
     return read(answer, method);
   }
 
+  /** The same of nodes that are not behind; the members of one address may each be so for a moment. */
+  async function callCurrent<T>(
+    read: (answer: unknown, method: string) => T,
+    method: string,
+    subject: readonly unknown[],
+    options: object = {},
+  ): Promise<T> {
+    for (let look = 1; ; look += 1) {
+      const least = reached === 0 ? {} : { minContextSlot: reached };
+      try {
+        return await call(read, method, [...subject, { ...options, commitment, ...least }]);
+      } catch (error) {
+        const isBehind = error instanceof ChainUnavailable && lastCodeOf(error.cause) === solanaBehind;
+        if (!isBehind || look === mostLooks) throw error;
+        await sleep(behindPauseMs);
+      }
+    }
+  }
+
   const reader = new AccountReader(async (addresses) => {
-    const options = current({ encoding: 'base64', commitment });
-    const { value } = await call(readAccounts, 'getMultipleAccounts', [addresses, options]);
+    const { value } = await callCurrent(readAccounts, 'getMultipleAccounts', [addresses], { encoding });
     if (value.length !== addresses.length) {
       throw new ChainUnavailable('a node answered getMultipleAccounts with another number of accounts');
     }
     return value.map((account) => (account === null ? undefined : toAccount(account)));
   });
+
+  /** What was seen to be done is there for whatever is read next. */
+  function seen(answer: LookUp<TransactionStatus>): LookUp<TransactionStatus> {
+    if (answer.state === 'found' && answer.value.confirmed) reach(Math.min(answer.value.slot, answer.at));
+    return answer;
+  }
 
   const chain: NameChain = {
     async account(address) {
@@ -182,28 +223,30 @@ export function createNameChain({
     },
     accounts: (addresses) => reader.read(addresses),
     async programAccounts(program, filters) {
-      const options = current({ encoding: 'base64', commitment, filters });
-      const entries = await call(readProgramAccounts, 'getProgramAccounts', [program, options]);
+      const options = { encoding, filters };
+      const entries = await callCurrent(readProgramAccounts, 'getProgramAccounts', [program], options);
       return entries.map(({ pubkey, account }) => ({
         address: parseSolanaAddress(pubkey),
         account: toAccount(account),
       }));
     },
     async latestBlockhash() {
-      return (await call(readBlockhash, 'getLatestBlockhash', [current({ commitment })])).value;
+      return (await callCurrent(readBlockhash, 'getLatestBlockhash', [])).value;
     },
     async finalized() {
       const epoch = await call(readEpoch, 'getEpochInfo', [{ commitment: 'finalized' }]);
-      finalizedSlot = Math.max(finalizedSlot, epoch.absoluteSlot);
+      reach(epoch.absoluteSlot);
       return { slot: epoch.absoluteSlot, height: epoch.blockHeight };
     },
+    reached: () => reached,
+    reach,
     async blockTime() {
       const slot = await call(readInteger, 'getSlot', [{ commitment }]);
       return call(readInteger, 'getBlockTime', [slot]);
     },
     send(wire, preflight) {
       const options = {
-        encoding: 'base64',
+        encoding,
         skipPreflight: !preflight,
         preflightCommitment: commitment,
         maxRetries: 0,
@@ -211,18 +254,20 @@ export function createNameChain({
       return call(readText, 'sendTransaction', [wire.toString('base64'), options], { acts: true });
     },
     async simulate(wire) {
-      const options = { encoding: 'base64', sigVerify: false, replaceRecentBlockhash: true, commitment };
+      const options = { encoding, sigVerify: false, replaceRecentBlockhash: true, commitment };
       const { value } = await call(readSimulation, 'simulateTransaction', [wire.toString('base64'), options]);
       return { err: value.err, logs: value.logs ?? [] };
     },
     async status(signature) {
-      const answer = toStatus(await call(readStatuses, 'getSignatureStatuses', statusQuestion(signature)));
+      const answer = seen(
+        toStatus(await call(readStatuses, 'getSignatureStatuses', statusQuestion(signature))),
+      );
       return answer.state === 'found' ? answer.value : undefined;
     },
     lookUpStatus: (signature) =>
       pool.lookUp(async (node) => {
         const method = 'getSignatureStatuses';
-        return toStatus(readStatuses(await node.call(method, statusQuestion(signature)), method));
+        return seen(toStatus(readStatuses(await node.call(method, statusQuestion(signature)), method)));
       }),
     async transactionsOf(address, limit) {
       const past = await call(readPast, 'getSignaturesForAddress', [address, { limit, commitment }]);
@@ -234,14 +279,20 @@ export function createNameChain({
       }));
     },
     async transaction(signature) {
-      const options = { encoding: 'base64', commitment, maxSupportedTransactionVersion: 0 };
+      const options = { encoding, commitment, maxSupportedTransactionVersion: 0 };
       const answer = await call(readTransaction, 'getTransaction', [signature, options]);
       return answer === null ? undefined : Buffer.from(answer.transaction[0], 'base64');
     },
     async balance(address) {
-      return BigInt((await call(readBalance, 'getBalance', [address, current({ commitment })])).value);
+      return BigInt((await callCurrent(readBalance, 'getBalance', [address])).value);
     },
-    genesisHash: () => call(readText, 'getGenesisHash', []),
+    genesisHash() {
+      genesisHash ??= call(readText, 'getGenesisHash', []).catch((error: unknown) => {
+        genesisHash = undefined;
+        throw error;
+      });
+      return genesisHash;
+    },
     close: () => pool.close(),
   };
   return chain;
@@ -252,9 +303,9 @@ const statusQuestion = (signature: string) => [[signature], { searchTransactionH
 /** One node's answer, at the slot that the node had reached when it made it. */
 function toStatus({ context, value: [status] }: ReturnType<typeof readStatuses>): LookUp<TransactionStatus> {
   if (status === undefined || status === null) return absent(context.slot);
-  const { err, confirmationStatus: level } = status;
+  const { slot, err, confirmationStatus: level } = status;
   const finalized = level === 'finalized';
-  return found({ err, finalized, confirmed: finalized || level === 'confirmed' }, context.slot);
+  return found({ slot, err, finalized, confirmed: finalized || level === 'confirmed' }, context.slot);
 }
 
 function toAccount({ owner, lamports, data: [bytes = ''] }: Static<typeof Account>): ChainAccount {

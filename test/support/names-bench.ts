@@ -384,6 +384,8 @@ function breakable(chain: NameChain, faults: Faults): NameChain {
   return new Proxy(chain, {
     get(target, name: keyof NameChain) {
       const method = target[name];
+      // Nobody is asked.
+      if (name === 'reach' || name === 'reached') return method;
       return async (...args: unknown[]) => {
         await faults.before?.(name);
         const result: unknown = await Reflect.apply(method, target, args);

@@ -62,6 +62,7 @@ interface Script {
   refusal: unknown;
   /** No node answers. */
   isAway: boolean;
+  genesisHash: string;
   record: ArnsRecord | undefined;
   /** What the service has of the token that names are paid in; a name takes five. */
   tokens: bigint;
@@ -132,6 +133,7 @@ export async function scriptedActions(sql: Sql) {
       refusal: undefined,
       isAway: false,
       record: undefined,
+      genesisHash: 'the scripted chain',
     },
     ...{
       tokens: 5n,
@@ -152,7 +154,7 @@ export async function scriptedActions(sql: Sql) {
   const status = (): TransactionStatus | undefined => {
     if (script.outcome === 'pending' || script.outcome === 'dead') return undefined;
     const err = script.outcome === 'failed' ? script.failure : null;
-    return { err, finalized: true, confirmed: true };
+    return { slot: lastSlot, err, finalized: true, confirmed: true };
   };
   const answers = {
     latestBlockhash: () => ({ blockhash: '1'.repeat(32), lastValidBlockHeight: 9 }),
@@ -173,9 +175,17 @@ export async function scriptedActions(sql: Sql) {
     },
     simulate: () => ({ err: script.simulation, logs: [] }),
     accounts: (addresses: readonly SolanaAddress[]) => addresses.map((address) => script.account(address)),
+    genesisHash: () => script.genesisHash,
     account: () => ({ data: tokenAccount(script.tokens), owner: tokenProgram, lamports: 1n }),
   };
-  const chain = Object.fromEntries(
+  let reached = 0;
+  const memory = {
+    reached: () => reached,
+    reach: (slot: number) => {
+      reached = Math.max(reached, slot);
+    },
+  };
+  const asked = Object.fromEntries(
     Object.entries<(...values: never[]) => unknown>(answers).map(([method, answer]) => [
       method,
       async (...values: never[]) => {
@@ -185,6 +195,7 @@ export async function scriptedActions(sql: Sql) {
       },
     ]),
   );
+  const chain = { ...asked, ...memory };
   const programs = namePrograms.mainnet;
   const registry = {
     programs,

@@ -22,7 +22,8 @@ function contextOf(parts: Record<string, unknown>): ActionContext {
     action: () => Promise.reject(new Error('allowed')),
     name: () => Promise.reject(new Error('no price')),
   };
-  const usual = { key: { address: service }, sql: none, prices };
+  const chain = { genesisHash: async () => 'a chain', reach: () => {} };
+  const usual = { key: { address: service }, sql: none, prices, chain };
   return Object.assign(Object.create(null), usual, parts);
 }
 

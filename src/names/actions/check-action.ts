@@ -7,6 +7,7 @@ import type { AntState } from '../../registry/name-registry.ts';
 import { buildersFor } from '../chain/plan.ts';
 import { registryPlan } from '../chain/plan-purchase.ts';
 import { recordPlan } from '../chain/plan-token.ts';
+import { learnSlot } from '../chain/shared-slot.ts';
 import {
   antNotFound,
   badRequest,
@@ -142,6 +143,7 @@ async function checkAuthority(
   request: Exclude<TokenRequest, RecordRequest>,
   payer: string,
 ): Promise<CheckedAction> {
+  await learnSlot(context);
   const ant = await context.registry.ant(request.antId);
   if (ant === undefined) throw antNotFound(request.antId);
   const held = ant.owner === context.key.address;

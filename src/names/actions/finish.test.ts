@@ -269,6 +269,27 @@ forEachEngine((_engine, open) => {
       await assert.rejects(requireSettled(context, { name: 'a-name' }), busy);
     });
 
+    it('is planned on what another process has seen done, whichever node is asked', async () => {
+      const sql = await open(namesLedgerMigrations);
+      const one = await scriptedActions(sql);
+      const two = await scriptedActions(sql);
+      one.context.chain.reach(700);
+      await complete(one.context, await one.add(extend), 'm');
+      one.context.chain.reach(650);
+      await complete(one.context, await one.add(setRecord), 'm');
+      await requireSettled(two.context, { name: 'a-name' });
+      assert.equal(two.context.chain.reached(), 700);
+      // What is told of one chain says nothing of another.
+      two.script.genesisHash = 'another chain';
+      two.context.chain.reach(800);
+      await complete(two.context, await two.add(extend, { nonce: 'of the other' }), 'm');
+      await requireSettled(one.context, { antId: ant });
+      assert.equal(one.context.chain.reached(), 700);
+      // Whoever does not know which chain it is plans nothing.
+      one.script.isAway = true;
+      await assert.rejects(requireSettled(one.context, { antId: ant }), /chain is unavailable/);
+    });
+
     it('is not begun while a card pays the registry for the same name', async () => {
       const { context } = await start();
       const { sql } = context;

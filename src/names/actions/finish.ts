@@ -4,6 +4,7 @@ import { yearSeconds } from '../../formats/solana/name-prices.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { deliver, readOutcome } from '../chain/delivery.ts';
+import { learnSlot, shareSlot } from '../chain/shared-slot.ts';
 import { chainFailureAs, chainUnavailable, stillBusy } from '../errors.ts';
 import { watchLease } from '../notices/leases.ts';
 import { type NameDeed, tellDone, tellNotDone } from '../notices/tell.ts';
@@ -14,6 +15,7 @@ import { type Action, advance, advanceToCompleted, findAction, keptWincOf } from
 
 /** The effect is on the chain: what was reserved is spent. */
 export async function complete(context: ActionContext, action: Action, messageId: string): Promise<Action> {
+  await shareSlot(context);
   const at = context.now();
   const done = await context.sql.transaction(async (tx) => {
     if (!(await advanceToCompleted(tx, action.nonce, { at, messageId }))) return false;
@@ -139,7 +141,7 @@ export async function settleSent(context: ActionContext, action: Action): Promis
 /**
  * With the subject's lock held: ends what the service sent for it and does not know the outcome of, or refuses to go on.
  * Nothing is planned on top of that: one purchase is told from another by what stood before it, and a record is written
- * as a whole.
+ * as a whole. What was done is there when the chain is read next.
  */
 export async function requireSettled(context: ActionContext, subject: Subject): Promise<void> {
   for (const nonce of await sentOn(context.sql, subject)) {
@@ -149,6 +151,7 @@ export async function requireSettled(context: ActionContext, subject: Subject): 
     if (after.status === 'sending') throw stillBusy();
   }
   if ('name' in subject && (await isPaidByCard(context.sql, subject.name))) throw stillBusy();
+  await learnSlot(context).catch(chainFailureAs(chainUnavailable));
 }
 
 type Subject = { readonly name: string } | { readonly antId: string };

@@ -18,6 +18,7 @@ import { custodialSpawnPlan, registryPlan } from '../chain/plan-purchase.ts';
 import { transferPlan } from '../chain/plan-token.ts';
 import { describeFailure } from '../chain/program-failure.ts';
 import { freshKey } from '../chain/service-key.ts';
+import { shareSlot } from '../chain/shared-slot.ts';
 import { NamesError, nameExists, nameMissing } from '../errors.ts';
 import { LockLost, LockTimeout } from '../locks.ts';
 import { watchLease } from '../notices/leases.ts';
@@ -79,7 +80,9 @@ const mustWait = (error: unknown): boolean =>
 
 async function deliverStage(context: ActionContext, { service }: PaidPurchase): Promise<Delivery> {
   if (service === undefined) throw new Error('a stage without its transaction');
-  return deliver(context.chain, service, context.settings);
+  const delivery = await deliver(context.chain, service, context.settings);
+  if (delivery.outcome !== 'unknown') await shareSlot(context);
+  return delivery;
 }
 
 /** Moves on as long as the payment is there; with the key's lock, behind its fence. */

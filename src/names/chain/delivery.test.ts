@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { systemProgram } from '../../formats/solana/programs.ts';
 import { NodeSays, startTestNode, type TestNode } from '../../outside/testing.ts';
 import { createNameChain, type NameChain } from '../../registry/chain.ts';
+import { ChainUnavailable } from '../../registry/errors.ts';
 import { deliver, readOutcome } from './delivery.ts';
 
 /** Its last block is 800; slots are 100 ahead of blocks. */
@@ -102,10 +103,12 @@ test('a refusal counts only when no node that was silent may have passed the tra
   assert.deepEqual(await deliver(passedOn, transaction, options), { outcome: 'unknown', lagging: false });
 });
 
-test('accounts are not read from a node that has not reached the finalized block that was seen', async (t) => {
+test('accounts are not read from a node that has not reached what was seen on the chain, or told of', async (t) => {
   const floors: unknown[] = [];
+  let status: object = { slot: 720, err: null, confirmationStatus: 'processed' };
   const node = await startTestNode(t, (method, params) => {
     if (method === 'getEpochInfo') return { absoluteSlot: 700, blockHeight: 600 };
+    if (method === 'getSignatureStatuses') return { context: { slot: 730 }, value: [status] };
     floors.push(Reflect.get(Object(params[1]), 'minContextSlot'));
     return { context: { slot: 700 }, value: 5 };
   });
@@ -115,4 +118,50 @@ test('accounts are not read from a node that has not reached the finalized block
   await chain.finalized();
   await chain.balance(systemProgram);
   assert.deepEqual(floors, [undefined, 700]);
+  for (const [seen, level, slot] of [
+    ['what a fork may undo', 'processed', 720],
+    ['what is confirmed', 'confirmed', 721],
+    ['what is final', 'finalized', 722],
+    ['a slot that its own node has not reached', 'confirmed', 9_000],
+  ] as const) {
+    status = { slot, err: null, confirmationStatus: level };
+    await (slot === 722 ? chain.lookUpStatus('x') : chain.status('x'));
+    await chain.balance(systemProgram);
+    assert.equal(floors.at(-1), level === 'processed' ? 700 : Math.min(slot, 730), seen);
+  }
+  chain.reach(800);
+  chain.reach(790);
+  assert.equal(chain.reached(), 800);
+  await chain.balance(systemProgram);
+  assert.equal(floors.at(-1), 800);
+});
+
+test('a node that is behind for a moment is asked again; one that stays behind is as good as away', async (t) => {
+  let behind = 2;
+  let asked = 0;
+  const node = await startTestNode(t, () => {
+    asked += 1;
+    behind -= 1;
+    return behind >= 0 ? NodeSays.error(-32016) : { value: 5 };
+  });
+  const chain = createNameChain({ urls: [node.url], timeoutMs: 60_000 });
+  t.after(() => chain.close());
+  assert.equal(await chain.balance(systemProgram), 5n);
+  assert.equal(asked, 3);
+  behind = Number.POSITIVE_INFINITY;
+  await assert.rejects(chain.balance(systemProgram), ChainUnavailable);
+  assert.equal(asked, 8);
+});
+
+test('which chain it is is asked once, and again where nobody said', async (t) => {
+  let asked = 0;
+  const node = await startTestNode(t, () => {
+    asked += 1;
+    return asked === 1 ? NodeSays.status(429) : 'the genesis hash';
+  });
+  const chain = createNameChain({ urls: [node.url], timeoutMs: 60_000 });
+  t.after(() => chain.close());
+  await assert.rejects(chain.genesisHash());
+  for (let time = 1; time <= 3; time += 1) assert.equal(await chain.genesisHash(), 'the genesis hash');
+  assert.equal(asked, 2);
 });
