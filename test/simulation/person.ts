@@ -3,7 +3,7 @@ import { type HttpAnswer, HttpClient } from '../../src/outside/http.ts';
 import { type RequestSigner, solanaPayer } from '../support/request-signers.ts';
 import type { SeededRandom } from '../support/seeded-random.ts';
 import { skewed } from './faults.ts';
-import type { Life, SimulatedProcess } from './process.ts';
+import { currentLife, type Life, type SimulatedProcess } from './process.ts';
 import type { World } from './world.ts';
 
 export const second = 1_000;
@@ -50,7 +50,7 @@ export class Person {
     }
   }
 
-  ask(url: string, asked: Asked): Promise<HttpAnswer | undefined> {
+  ask(url: string, asked: Asked): Promise<Heard | undefined> {
     return ask(url, asked);
   }
 
@@ -59,15 +59,22 @@ export class Person {
     address: () => string,
     asked: Asked,
     options: InsistOptions = {},
-  ): Promise<HttpAnswer | undefined> {
+  ): Promise<Heard | undefined> {
     return insist({ life, random: this.random, address }, asked, options);
   }
 }
 
+export interface Heard extends HttpAnswer {
+  /** When what it answers was asked; milliseconds since the beginning of the world. */
+  readonly askedAt: number;
+}
+
 /** No answer is undefined. */
-export async function ask(url: string, { path, ...call }: Asked): Promise<HttpAnswer | undefined> {
+export async function ask(url: string, { path, ...call }: Asked): Promise<Heard | undefined> {
   const http = new HttpClient({ timeoutMs: 90 * second, maxBytes: 1024 * 1024 });
-  return http.call(`${url}${path}`, call).catch(() => undefined);
+  const askedAt = currentLife().world.time;
+  const answer = await http.call(`${url}${path}`, call).catch(() => undefined);
+  return answer && { ...answer, askedAt };
 }
 
 export interface Insisting {
@@ -90,7 +97,7 @@ export async function insist(
   { life, random, address }: Insisting,
   asked: Asked,
   { tries = 10, isOver = ({ status }) => status < 500 && status !== 429 }: InsistOptions = {},
-): Promise<HttpAnswer | undefined> {
+): Promise<Heard | undefined> {
   for (let tried = 0; tried < tries; tried += 1) {
     const answer = await ask(address(), asked);
     if (answer !== undefined && isOver(answer)) return answer;

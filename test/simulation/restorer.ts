@@ -8,7 +8,14 @@ import type { Server } from './scenario.ts';
 
 /** What happened between a backup and the restore of it: the ledger does not know of it. */
 export interface Losses {
-  covers(at: number): boolean;
+  /** Whether it may have been said of what the ledger does not know: an answer may still be on its way when that is restored. */
+  covers(said: Said): boolean;
+}
+
+/** Heard at a time of the world, in answer to what was asked at another; both in milliseconds since its beginning. */
+export interface Said {
+  readonly askedAt: number;
+  readonly at: number;
 }
 
 export interface RestorerOptions extends PersonOptions {
@@ -35,8 +42,8 @@ export class Restorer extends Person implements Losses {
     this.#options = options;
   }
 
-  covers(at: number): boolean {
-    return this.#lost.some(({ from, to }) => at >= from && at <= to);
+  covers({ askedAt, at }: Said): boolean {
+    return this.#lost.some(({ from, to }) => at >= from && askedAt <= to);
   }
 
   /** Answers when, in the world's time. */

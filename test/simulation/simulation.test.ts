@@ -15,6 +15,7 @@ import { ed25519TestKey, testArweaveKey } from '../../src/wallets/testing/keys.t
 import { ArweaveNetwork } from './arweave.ts';
 import { SimulatedDatabase } from './database.ts';
 import { Network } from './network.ts';
+import { Restorer } from './restorer.ts';
 import { simulate } from './run.ts';
 import { keptSeeds } from './seeds.ts';
 import { World } from './world.ts';
@@ -155,6 +156,27 @@ describe('a simulated world', () => {
     one.up();
     const [after = 0, caughtUp = 0] = await heights();
     assert.ok(after > high && caughtUp > high);
+  });
+
+  it('excuses what a ledger said that was lost, also where it was heard after the restore', async () => {
+    const world = new World(1);
+    const ledger = new SimulatedDatabase(world, 'facts', [
+      { id: 'numbered', up: 'CREATE TABLE facts (n INTEGER PRIMARY KEY AUTOINCREMENT)' },
+    ]);
+    const restorer = new Restorer({ world, name: 'operator', isDay: () => true, ledger, processes: [] });
+    restorer.process.start(async (life) => {
+      await life.wait(1_000);
+      const backedUpAt = await restorer.backUp(life);
+      await life.wait(2_000);
+      await restorer.loseAndRestore(backedUpAt);
+    });
+    await world.run(60_000);
+    const isExcused = (askedAt: number, at: number) => restorer.covers({ askedAt, at });
+    assert.ok(isExcused(1_500, 2_000) && isExcused(500, 1_500));
+    assert.ok(isExcused(2_900, 3_900), 'the answer was on its way');
+    assert.ok(isExcused(500, 3_900));
+    assert.ok(!isExcused(500, 900), 'it was there when the backup was made');
+    assert.ok(!isExcused(3_100, 3_200), 'the restored ledger knows what it says');
   });
 
   it('loses what was not committed when a process dies, and nothing else', async () => {

@@ -141,7 +141,7 @@ async function auditCards(
   for (const payment of payers.flatMap((payer) => [...payer.payments.values()])) {
     const quote = quoteOf.get(payment.quoteId);
     if (quote === undefined) {
-      if (!losses.covers(payment.at)) wrong(`the quote ${payment.quoteId} was given, and is not there`);
+      if (!losses.covers(payment)) wrong(`the quote ${payment.quoteId} was given, and is not there`);
     } else if (BigInt(quote.winc) !== payment.winc || quote.address !== payment.address)
       wrong(`the quote ${payment.quoteId} is not what was promised`);
   }
@@ -191,11 +191,12 @@ async function auditX402(
     if (nonce === undefined || !isGood || block === undefined) continue;
     if (!byNonce.has(nonce)) wrong(`${hash} was paid by x402, and nobody knows of it`);
   }
-  for (const { nonce, winc, item, at } of payers.flatMap(({ promises }) => promises)) {
+  for (const promise of payers.flatMap(({ promises }) => promises)) {
+    const { nonce, winc, item } = promise;
     const row = byNonce.get(nonce);
     if (row?.state !== 'credited') wrong(`the payment ${nonce} was taken, and is ${row?.state}`);
     // What it was paid for is not on its chain.
-    else if (losses.covers(at)) continue;
+    else if (losses.covers(promise)) continue;
     else if (winc !== undefined && BigInt(row.winc) !== winc)
       wrong(`the payment ${nonce} was said to be worth ${winc}, and is worth ${row.winc}`);
     else if (item !== undefined && (row.item !== item || row.purchase === 'reserved'))
@@ -292,8 +293,8 @@ async function auditSpendings(
     if (state === 'settled' && amount !== '0') wrong(`${amount} winc were taken for ${id}, which is no item`);
   }
   const known = new Set(items.map(({ id }) => id));
-  for (const [id, at] of spenders.flatMap(({ receipts }) => [...receipts])) {
-    if (!known.has(id) && !losses.covers(at)) wrong(`the item ${id} has a receipt, and is not there`);
+  for (const [id, said] of spenders.flatMap(({ receipts }) => [...receipts])) {
+    if (!known.has(id) && !losses.covers(said)) wrong(`the item ${id} has a receipt, and is not there`);
   }
 }
 

@@ -7,17 +7,16 @@ import { Cardholder } from '../cardholder.ts';
 import { skewed } from '../faults.ts';
 import { hour, minute } from '../person.ts';
 import type { Life } from '../process.ts';
+import type { Said } from '../restorer.ts';
 import { Customer, type CustomerOptions } from './customer.ts';
 import { returnPayment } from './return-request.ts';
 
-export interface CardPayment {
+export interface CardPayment extends Said {
   readonly intentId: string;
   readonly quoteId: string;
   readonly address: string;
   /** What was promised for it. */
   readonly winc: bigint;
-  /** Of the world. */
-  readonly at: number;
 }
 
 const pauseMs = 12 * minute;
@@ -56,7 +55,14 @@ export class CardPayer extends Customer {
     const quote = memberOf(made, 'topUpQuote');
     const winc = BigInt(textOf(quote, 'winstonCreditAmount') ?? '0');
     const quoteId = textOf(quote, 'topUpQuoteId') ?? '';
-    this.payments.set(intentId, { intentId, quoteId, address, winc, at: life.world.time });
+    this.payments.set(intentId, {
+      intentId,
+      quoteId,
+      address,
+      winc,
+      askedAt: answer.askedAt,
+      at: life.world.time,
+    });
     void this.#cardholder.pay(life, intentId);
     if (isGift) void this.#redeem(life, quoteId, address);
   }

@@ -5,14 +5,15 @@ import { signItem, solanaSigner } from '../../../src/wallets/data-items/signer.t
 import { ed25519TestKey } from '../../../src/wallets/testing/keys.ts';
 import { minute } from '../person.ts';
 import type { Life } from '../process.ts';
+import type { Said } from '../restorer.ts';
 import { Customer, type CustomerOptions } from './customer.ts';
 
 const pauseMs = 12 * minute;
 const chunkSize = 5 * 1024 * 1024;
 
 export class Spender extends Customer {
-  /** Items that have a receipt, and since when. */
-  readonly receipts = new Map<string, number>();
+  /** Items that have a receipt. */
+  readonly receipts = new Map<string, Said>();
   readonly #signer;
   readonly #friends: () => readonly string[];
   #count = 0;
@@ -67,7 +68,7 @@ export class Spender extends Customer {
             headers,
           });
     if (answer === undefined || answer.status >= 300) return;
-    this.receipts.set(header.id, life.world.time);
+    this.receipts.set(header.id, { askedAt: answer.askedAt, at: life.world.time });
     this.tell(
       `has a receipt of ${header.id.slice(0, 6)}${tags.length === 0 ? '' : `, with ${tags[0]?.name}`}`,
     );

@@ -11,6 +11,7 @@ import { signItem, solanaSigner } from '../../../src/wallets/data-items/signer.t
 import { ed25519TestKey, ethereumTestKey } from '../../../src/wallets/testing/keys.ts';
 import { type Asked, minute } from '../person.ts';
 import type { Life } from '../process.ts';
+import type { Said } from '../restorer.ts';
 import { Customer, type CustomerOptions } from './customer.ts';
 import { payee } from './installation.ts';
 
@@ -19,13 +20,11 @@ interface Shown {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export interface X402Promise {
+export interface X402Promise extends Said {
   readonly nonce: string;
   /** What the answer said was credited, or the item that has a receipt. */
   readonly winc?: bigint;
   readonly item?: string;
-  /** Of the world. */
-  readonly at: number;
 }
 
 const pauseMs = 10 * minute;
@@ -84,7 +83,7 @@ export class X402Payer extends Customer {
     const answer = await this.insist(life, pay, { path, headers }, { isOver: isSettled });
     if (answer?.status !== 200) return this.tell(`was refused a payment of dollars: ${answer?.status}`);
     const winc = BigInt(creditedIn(answer));
-    this.promises.push({ nonce, winc, at: life.world.time });
+    this.promises.push({ nonce, winc, askedAt: answer.askedAt, at: life.world.time });
     this.tell(`bought ${winc} winc with dollars`);
     if (this.random.below(3) > 0) return;
     const again = await this.ask(this.payment(), { path, headers });
@@ -117,7 +116,7 @@ export class X402Payer extends Customer {
     const headers = { ...asked.headers, ...payment.headers };
     const answer = await this.insist(life, to, { ...asked, headers }, { isOver: isSettled });
     if (answer?.status !== 200) return this.tell(`could not upload with dollars: ${answer?.status}`);
-    this.promises.push({ nonce: payment.nonce, item: id, at: life.world.time });
+    this.promises.push({ nonce: payment.nonce, item: id, askedAt: answer.askedAt, at: life.world.time });
     this.tell(`uploaded ${id.slice(0, 6)} with dollars`);
   }
 
@@ -144,7 +143,7 @@ export class X402Payer extends Customer {
     if (part?.status !== 200) return;
     const ended = await this.insist(life, to, { path: `/v1/chunks/solana/${session}/-1`, method: 'POST' });
     if (ended?.status !== 200) return;
-    this.promises.push({ nonce: payment.nonce, item: id, at: life.world.time });
+    this.promises.push({ nonce: payment.nonce, item: id, askedAt: ended.askedAt, at: life.world.time });
     this.tell(`uploaded ${id.slice(0, 6)} in parts with dollars`);
   }
 

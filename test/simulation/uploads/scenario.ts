@@ -78,7 +78,7 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
   const promises = () => clients.flatMap((client) => [...client.promises.values()]);
   const isExcused = ({ digests }: UploadPromise) => digests.some((digest) => spoiled.has(digest));
   /** The ledger may have forgotten it, or that it was sent before. */
-  const isForgotten = ({ sentAt, at }: UploadPromise) => restorer.covers(sentAt) || restorer.covers(at);
+  const isForgotten = (promise: UploadPromise) => restorer.covers(promise);
   const servers = [...processes, ...gateways];
   const databases = [ledger, ...gateways.map(({ index }) => index)];
   const origins = [...arweave.nodes, ...servers].map(({ url }) => url);

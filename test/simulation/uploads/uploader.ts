@@ -10,9 +10,11 @@ import type { SeededRandom } from '../../support/seeded-random.ts';
 import { short } from '../arweave.ts';
 import { skewed } from '../faults.ts';
 import type { Life, SimulatedProcess } from '../process.ts';
+import type { Said } from '../restorer.ts';
 import { isLost, uploadInParts } from './in-parts.ts';
 
-export interface UploadPromise {
+/** Asked when it was first sent. */
+export interface UploadPromise extends Said {
   readonly id: string;
   /** The whole item, header included. */
   readonly bytes: Buffer;
@@ -20,9 +22,6 @@ export interface UploadPromise {
   /** Of its blobs, where it is large enough to have any, and of those of each time that it was sent in parts. */
   readonly digests: readonly string[];
   readonly deadlineHeight: number;
-  /** When it was first sent, and when its receipt came; milliseconds since the beginning of the world. */
-  readonly sentAt: number;
-  readonly at: number;
 }
 
 interface UploaderOptions {
@@ -98,7 +97,7 @@ export class Uploader {
     );
     const header = parseItemHeader(bytes);
     if (typeof header === 'string') throw new Error(header);
-    const sentAt = life.world.time;
+    const askedAt = life.world.time;
     const digests = [hash('sha256', payload, 'hex')];
     const isCut = inParts && random.below(4) > 0;
     const send = () => (isCut ? this.#sendInParts(life, bytes, digests) : this.#send(http, bytes));
@@ -113,7 +112,7 @@ export class Uploader {
           payload,
           digests,
           deadlineHeight,
-          sentAt,
+          askedAt,
           at: life.world.time,
         });
         this.process.tell(
