@@ -1,14 +1,12 @@
 /** A person pays on the hosted page in a real browser, and the credits arrive. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { openCardBench, wallet } from '../support/card-bench.ts';
+import { launchChromium, noChromium } from './chromium.ts';
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
-const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
 /** Set to a folder to look at the pages. */
 const screenshots = process.env.SCREENSHOTS;
 
@@ -19,13 +17,10 @@ const shop = createServer((request, response) => {
 });
 
 before(async () => {
-  if (skip !== false) return;
+  if (noChromium !== false) return;
   await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
   shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`;
-  browser = await chromium.launch({
-    executablePath: executablePath ?? '',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  browser = await launchChromium();
 });
 
 after(async () => {
@@ -58,7 +53,7 @@ const topUp = (bench: Awaited<ReturnType<typeof openCardBench>>) =>
   );
 
 test('a card is refused, another pays, the browser comes back to the shop and the credits arrive', {
-  skip,
+  skip: noChromium,
 }, async (t) => {
   const bench = await openCardBench(t);
   const { body } = await topUp(bench);
@@ -98,7 +93,7 @@ test('a card is refused, another pays, the browser comes back to the shop and th
 });
 
 test('mistakes are said at their fields, and the page works without scripts and on a phone', {
-  skip,
+  skip: noChromium,
 }, async (t) => {
   const bench = await openCardBench(t);
   const { body } = await topUp(bench);
@@ -135,7 +130,7 @@ test('mistakes are said at their fields, and the page works without scripts and 
   await bench.until(async () => (await bench.balance()) === 1_225_600_000_000n);
 });
 
-test('the way back leads to the shop without a charge', { skip }, async (t) => {
+test('the way back leads to the shop without a charge', { skip: noChromium }, async (t) => {
   const bench = await openCardBench(t);
   const { body } = await topUp(bench);
   const page = await newPage();

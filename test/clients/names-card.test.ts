@@ -1,24 +1,18 @@
 /** A person buys a name by card on the hosted page in a real browser; the name is registered and stays theirs. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { wallet } from '../../src/localnet/solana/testing.ts';
 import { type RunningStack, startStack } from '../support/stack.ts';
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
-const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
+import { launchChromium, noChromium } from './chromium.ts';
 
 let stack: RunningStack;
 let browser: Browser;
 
 before(async () => {
-  if (skip !== false) return;
+  if (noChromium !== false) return;
   stack = await startStack({ only: ['payment'] });
-  browser = await chromium.launch({
-    executablePath: executablePath ?? '',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  browser = await launchChromium();
 });
 after(async () => {
   await browser?.close();
@@ -33,7 +27,7 @@ async function ask(path: string): Promise<Record<string, unknown>> {
 }
 
 test('a name bought by card in a browser is confirmed and belongs to the buyer', {
-  skip,
+  skip: noChromium,
   timeout: 300_000,
 }, async () => {
   // Always the same: one in seventy could as well be an Arweave wallet, for which the name is kept.

@@ -3,9 +3,8 @@
  * that is not its own, by every way there. At its own host it may do what any page may.
  */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { isTxId } from '../../src/formats/base64url.ts';
 import { manifestContentType } from '../../src/formats/manifest/manifest.ts';
 import { sandboxLabel } from '../../src/formats/sandbox-label.ts';
@@ -13,9 +12,7 @@ import { startRouterBench } from '../../src/router/testing/router-bench.ts';
 import { testItem } from '../../src/router/testing/stub-gateway.ts';
 import { makeItem, postBundle, startAdminGateway } from '../support/admin-gateway.ts';
 import { until } from '../support/local-gateway.ts';
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
-const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
+import { launchChromium, noChromium } from './chromium.ts';
 
 const secret = 'what the operator’s page keeps';
 const apexPage = `<!doctype html><title>apex</title><script>
@@ -152,17 +149,14 @@ for (const [name, start] of [
   ['gateway', gatewayPlace],
   ['router', routerPlace],
 ] as const) {
-  describe(`pages at the ${name}`, { skip }, () => {
+  describe(`pages at the ${name}`, { skip: noChromium }, () => {
     let browser: Browser;
     let context: BrowserContext;
     let place: Place;
 
     before(async () => {
       place = await start();
-      browser = await chromium.launch({
-        executablePath: executablePath ?? '',
-        args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-      });
+      browser = await launchChromium();
     });
     after(async () => {
       await browser?.close();

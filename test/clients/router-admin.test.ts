@@ -1,9 +1,8 @@
 /** The operator looks at the router in a real browser. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { addAttempt, emptyHour } from '../../src/router/telemetry/hour.ts';
 import { telemetryMigrations } from '../../src/router/telemetry/migrations.ts';
 import { TelemetryStore } from '../../src/router/telemetry/store.ts';
@@ -12,9 +11,8 @@ import { type RouterBench, startRouterBench } from '../../src/router/testing/rou
 import { type TestItem, testItem } from '../../src/router/testing/stub-gateway.ts';
 import { openSqliteFile } from '../../src/storage/sql/open.ts';
 import { seededRandom } from '../support/seeded-random.ts';
+import { launchChromium, noChromium } from './chromium.ts';
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
-const skip = executablePath === undefined ? 'SKIPPED: no Chromium is installed' : false;
 /** Set to a folder to keep pictures of the pages. */
 const screenshots = process.env.SCREENSHOTS;
 const token = 'the-token-of-the-operator';
@@ -24,7 +22,7 @@ let bench: RouterBench;
 let items: TestItem[];
 
 before(async () => {
-  if (skip !== false) return;
+  if (noChromium !== false) return;
   items = await Promise.all(Array.from({ length: 12 }, (_, index) => testItem(`page ${index} `.repeat(500))));
   bench = await startRouterBench({
     items,
@@ -40,10 +38,7 @@ before(async () => {
   }
   for (let round = 0; round < 3; round += 1) for (const item of items) await bench.get(`/${item.id}`);
   await pastDay();
-  browser = await chromium.launch({
-    executablePath: executablePath ?? '',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  browser = await launchChromium();
 });
 
 /** Figures of the hours before, as a router that has run for a day has them. */
@@ -80,7 +75,9 @@ const look = async (page: Page, name: string) => {
     await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true });
 };
 
-test('signs in, sees gateways and charts, blocks content, and leaves nothing behind', { skip }, async () => {
+test('signs in, sees gateways and charts, blocks content, and leaves nothing behind', {
+  skip: noChromium,
+}, async () => {
   const page = await browser.newPage({ viewport: { width: 1180, height: 760 } });
   page.setDefaultTimeout(60_000);
   const complaints: string[] = [];
@@ -130,7 +127,7 @@ test('signs in, sees gateways and charts, blocks content, and leaves nothing beh
   await page.close();
 });
 
-test('a page of another origin can neither read nor change anything', { skip }, async () => {
+test('a page of another origin can neither read nor change anything', { skip: noChromium }, async () => {
   const page = await browser.newPage();
   // Hosted content is such a page: it comes from the router's own port.
   await page.goto(`${bench.router.url}/${items[1]?.id}`);
