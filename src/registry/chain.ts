@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { parseSolanaAddress, type SolanaAddress } from '../formats/solana/address.ts';
+import { kept } from '../kernel/background/kept.ts';
 import { OutsideUnavailable } from '../outside/http.ts';
 import { JsonRpcPool, lastCodeOf, solanaBehind, solanaCallErrors } from '../outside/json-rpc.ts';
 import { absent, found, type LookUp } from '../outside/look-up.ts';
@@ -168,7 +169,6 @@ export function createNameChain({
   const reach = (slot: number): void => {
     reached = Math.max(reached, slot);
   };
-  let genesisHash: Promise<string> | undefined;
 
   async function call<T>(
     read: (answer: unknown, method: string) => T,
@@ -286,13 +286,7 @@ export function createNameChain({
     async balance(address) {
       return BigInt((await callCurrent(readBalance, 'getBalance', [address])).value);
     },
-    genesisHash() {
-      genesisHash ??= call(readText, 'getGenesisHash', []).catch((error: unknown) => {
-        genesisHash = undefined;
-        throw error;
-      });
-      return genesisHash;
-    },
+    genesisHash: kept(() => call(readText, 'getGenesisHash', [])),
     close: () => pool.close(),
   };
   return chain;

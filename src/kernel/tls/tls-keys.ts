@@ -1,7 +1,9 @@
 /** Where the servers of this process have their certificates from: files of the operator, or the local authority. */
+
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../../config/config.ts';
+import { kept } from '../background/kept.ts';
 import { messageOf, StartupError } from '../errors.ts';
 import type { KeyPair, LocalAuthority, TlsKeys } from './local-authority.ts';
 
@@ -15,16 +17,8 @@ export function tlsKeysOf(config: TlsConfig): TlsKeys | undefined {
     return { keyPairFor: async () => readKeyPair(certificate, key) };
   }
   if (config.LOCAL_TLS !== true) return undefined;
-  let authority: Promise<LocalAuthority> | undefined;
-  return {
-    async keyPairFor(host) {
-      authority ??= openAuthority(config).catch((error: unknown) => {
-        authority = undefined;
-        throw error;
-      });
-      return await (await authority).keyPairFor(host);
-    },
-  };
+  const authority = kept(() => openAuthority(config));
+  return { keyPairFor: async (host) => (await authority()).keyPairFor(host) };
 }
 
 /** With every address that servers of this process are bound to. */

@@ -1,4 +1,5 @@
 /** A transaction that is to be made: what it does and who signs it. */
+
 import { randomInt } from 'node:crypto';
 import { encodeBase58 } from '../../formats/base58.ts';
 import type { SolanaAddress } from '../../formats/solana/address.ts';
@@ -13,6 +14,7 @@ import {
   serializeTransaction,
   signersOf,
 } from '../../formats/solana/transaction.ts';
+import { kept } from '../../kernel/background/kept.ts';
 import type { NameChain } from '../../registry/chain.ts';
 import type { NameRegistry } from '../../registry/name-registry.ts';
 import { unknownTokenProgram } from '../errors.ts';
@@ -118,16 +120,8 @@ export function buildersFor(build: Builders, program: SolanaAddress): Builders {
 /** Reads the registry's config once: asked until the chain answers, then kept. */
 export function createBuilders(registry: NameRegistry, service: SolanaAddress): () => Promise<Builders> {
   const { programs } = registry;
-  let builders: Promise<Builders> | undefined;
-  const read = async (): Promise<Builders> => {
+  return kept(async () => {
     const { treasury } = await registry.config();
     return { programs, arns: arnsBuilder(programs, treasury), ant: antBuilder(programs), service };
-  };
-  return () => {
-    builders ??= read().catch((error: unknown) => {
-      builders = undefined;
-      throw error;
-    });
-    return builders;
-  };
+  });
 }

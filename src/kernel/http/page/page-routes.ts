@@ -1,4 +1,5 @@
 /** Serves a page: its document, and its files, which may be kept for ever because their names change with them. */
+import { kept } from '../../background/kept.ts';
 import { HttpError } from '../../errors.ts';
 import type { App, Reply, Request } from '../app.ts';
 import { html } from './html.ts';
@@ -25,18 +26,10 @@ export interface PageRoutes {
 }
 
 export function addPageRoutes(app: App, page: PageRoutes): void {
-  let loading: Promise<Loaded> | undefined;
-  const load = async (): Promise<Loaded> => {
+  const loaded = kept(async (): Promise<Loaded> => {
     const files = await loadPage(page.name);
     return { files: new EncodedFiles(files.files), document: Buffer.from(writeDocument(page, files)) };
-  };
-  const loaded = (): Promise<Loaded> => {
-    loading ??= load().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
+  });
 
   app.get('/icon.svg', { schema: { hide: true } }, (_request, reply) =>
     reply.header('content-type', 'image/svg+xml').header('cache-control', 'max-age=86400').send(drawing),
