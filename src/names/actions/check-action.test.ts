@@ -101,11 +101,23 @@ test('a record is changed by the proven owner of its token, as it stands', async
 
 test('controllers and transfers are the owner’s, or of a token in custody its buyer’s', async () => {
   const add: ActionRequest = { action: 'add-controller', antId: ant, owner, target };
+  let reached = 0;
   const check = (request: ActionRequest, token: unknown, payer: string = buyer) =>
     checkAction(
       contextOf({
-        registry: { ant: async () => token },
-        sql: { get: async () => ({ payer: buyer }), all: async () => [{ payer: buyer }] },
+        registry: {
+          ant: async () => {
+            assert.equal(reached, 700, 'read where what others have done is seen');
+            return token;
+          },
+        },
+        sql: { get: async () => ({ payer: buyer, slot: 700 }), all: async () => [{ payer: buyer }] },
+        chain: {
+          genesisHash: async () => 'a chain',
+          reach: (slot: number) => {
+            reached = slot;
+          },
+        },
       }),
       { request, payer, provenOwner: undefined },
     );

@@ -124,6 +124,8 @@ test('a name bought by card for a Solana wallet ends in that wallet', async (t) 
   assert.equal(at(wide, 'purchaseQuote', 'paymentAmount'), 50);
   await pay(wide);
   await until(wide, 'CONFIRMED');
+  const shared = await bench.sql.all('SELECT slot FROM arns_slots');
+  assert.equal(shared.length, 1, 'other processes read what stands since');
   assert.equal(await bench.balance(solanaBuyer), excess);
   assert.equal((await bench.registry.name('card-own-ant')).record?.undernameLimit, 11);
   assert.deepEqual((await bench.credits.selfCheck()).problems, []);

@@ -118,16 +118,16 @@ test('accounts are not read from a node that has not reached what was seen on th
   await chain.finalized();
   await chain.balance(systemProgram);
   assert.deepEqual(floors, [undefined, 700]);
-  for (const [seen, level, slot] of [
-    ['what a fork may undo', 'processed', 720],
-    ['what is confirmed', 'confirmed', 721],
-    ['what is final', 'finalized', 722],
-    ['a slot that its own node has not reached', 'confirmed', 9_000],
+  for (const [seen, confirmationStatus, slot, ask, floor] of [
+    ['what a fork may undo', 'processed', 720, 'status', 700],
+    ['what is confirmed', 'confirmed', 721, 'status', 721],
+    ['what is final', 'finalized', 722, 'lookUpStatus', 722],
+    ['a slot that its own node has not reached', 'confirmed', 9_000, 'status', 730],
   ] as const) {
-    status = { slot, err: null, confirmationStatus: level };
-    await (slot === 722 ? chain.lookUpStatus('x') : chain.status('x'));
+    status = { slot, err: null, confirmationStatus };
+    await chain[ask]('x');
     await chain.balance(systemProgram);
-    assert.equal(floors.at(-1), level === 'processed' ? 700 : Math.min(slot, 730), seen);
+    assert.equal(floors.at(-1), floor, seen);
   }
   chain.reach(800);
   chain.reach(790);
