@@ -284,6 +284,23 @@ test('a gateway that drips is left for another', async () => {
   assert.match(String(causes[0]), /too slowly/);
 });
 
+test('a connection that breaks after the last byte has cost nobody anything', async () => {
+  await cache.delete(digest);
+  const cause = new Error('other side closed');
+  async function* body(): AsyncGenerator<Buffer> {
+    yield data;
+    throw cause;
+  }
+  const { download, state } = startDownload({
+    body: body(),
+    resume: () => assert.fail('there is nothing left to ask for'),
+  });
+  const reader = new Reader(download);
+  await reader.read();
+  assert.ok(whole(reader));
+  assert.equal(state.result, 'proven');
+});
+
 test('bytes that are wrong for one id stay in the cache where they are right for another', async () => {
   await cache.put(data);
   const { download, allow, state } = startDownload({ check: { update() {}, finish: () => false } });

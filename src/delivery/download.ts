@@ -292,7 +292,8 @@ export class Download {
         body = undefined;
       } catch (error) {
         if (error instanceof WrongBytes) throw error;
-        body = await resume(this.#arrived, error);
+        // A connection that ends with the last byte leaves nothing to ask others for.
+        body = this.#arrived === this.size ? undefined : await resume(this.#arrived, error);
       }
     }
     const digest = hash.digest('hex');
