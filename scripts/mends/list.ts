@@ -589,6 +589,50 @@ export const mends: readonly Mend[] = [
     fails: { unit: 'src/router/availability.test.ts' },
   },
   {
+    what: 'the router’s HEAD believes one gateway about a hash that the one which has the content denies',
+    undo: [
+      {
+        file: 'src/router/content/verified.ts',
+        find: 'search.settleUnread(upstream)',
+        put: 'search.settle(upstream)',
+      },
+    ],
+    fails: { unit: 'src/router/liars.test.ts' },
+  },
+  {
+    what: 'the router believes one gateway about the type of content that another has',
+    undo: [
+      {
+        file: 'src/router/content/expectation.ts',
+        find: 'const voices = served === undefined ? votes : [...votes, voteOf(served)];',
+        put: 'const voices = votes;',
+      },
+    ],
+    fails: { unit: 'src/router/liars.test.ts' },
+  },
+  {
+    what: 'the router asks only those for signed fields who do not have the content',
+    undo: [
+      {
+        file: 'src/router/content/expectation.ts',
+        find: '[...new Set([...serving, ...this.#verifiers, ...this.#routing])]',
+        put: '[...new Set([...this.#verifiers, ...this.#routing])]',
+      },
+    ],
+    fails: { unit: 'src/router/liars.test.ts' },
+  },
+  {
+    what: 'a reader is cut off where a connection broke after the last byte',
+    undo: [
+      {
+        file: 'src/delivery/download.ts',
+        find: 'this.#arrived === this.size ? undefined : await resume(this.#arrived, error)',
+        put: 'await resume(this.#arrived, error)',
+      },
+    ],
+    fails: { unit: 'src/delivery/download.test.ts' },
+  },
+  {
     what: 'HEAD promises what GET cannot give',
     undo: [
       {

@@ -132,3 +132,40 @@ test('HEAD of large content that only a signature proves tells no length', async
   assert.equal(head.headers['x-router-verified'], 'false');
   assert.equal(bench.gateways[0]?.count(/GET \/raw/), 0);
 });
+
+for (const item of [small, large]) {
+  test(`HEAD tells no hash of ${item.data.length} bytes that the gateway which has them denies`, async (t) => {
+    const bench = await benchOf(t, { environment: inTurn });
+    const [, , without] = bench.gateways;
+    without?.items.clear();
+    // Nobody has signed fields, and one of two voices is a liar's.
+    behave(bench, { proofless: true }, { ...lying, bytes: ({ data }) => data, proofless: true });
+    for (const _turn of bench.gateways) {
+      const { status, headers } = await bench.get(`/${item.id}`, { method: 'HEAD' });
+      assert.equal(status, 200);
+      const told = headers['x-ar-io-digest'];
+      assert.ok(told === undefined || told === item.digest, `told ${told}`);
+      assert.doesNotMatch(String(headers['content-type']), /html/);
+    }
+  });
+}
+
+test('a type that one gateway made up is not that of content which its word alone proves', async (t) => {
+  const bench = await benchOf(t, { environment: inTurn });
+  const [, , without] = bench.gateways;
+  without?.items.clear();
+  behave(bench, { proofless: true }, { proofless: true, contentType: 'text/html' });
+  const { status, headers } = await bench.get(`/${small.id}`);
+  assert.equal(status, 200);
+  assert.equal(headers['x-router-verification-method'], 'single');
+  assert.equal(headers['content-type'], 'application/octet-stream');
+});
+
+test('the gateway that has the content is asked for what its owner signed, however many have not', async (t) => {
+  const bench = await benchOf(t, { count: 5, environment: { ...inTurn, RETRY_ATTEMPTS: '5' } });
+  for (const gateway of bench.gateways.slice(0, -1)) gateway.items.clear();
+  const { status, headers, body } = await bench.get(`/${small.id}`);
+  assert.equal(status, 200);
+  assert.equal(headers['x-router-verification-method'], 'signature');
+  assert.ok(body.equals(small.data));
+});

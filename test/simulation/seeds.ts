@@ -127,4 +127,11 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'a lease was paid for and not extended: a node that was behind showed what stood before the extension of a moment ago, whose effect then counted for both',
   },
+  {
+    seed: 86_002_234,
+    hours: 1,
+    only: 'reading',
+    found:
+      'a router told by HEAD the hash that one gateway made up, though the one that had the content denied it',
+  },
 ];

@@ -88,7 +88,7 @@ function agreeing(votes: readonly DigestVote[], serving: Gateway | undefined): (
   return [...Map.groupBy(counted, ({ digest }) => digest).values()].sort((a, b) => b.length - a.length);
 }
 
-function voteOf(answer: GatewayAnswer): DigestVote {
+export function voteOf(answer: GatewayAnswer): DigestVote {
   const { headers, gateway } = answer;
   // Some add the charset that text is read in, others do not: that is no difference.
   const said = headerOf(headers, 'content-type');

@@ -8,7 +8,7 @@ import type { TxId } from '../../formats/base64url.ts';
 import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
 import { SharedTimer } from '../gateways/hedged-ask.ts';
 import { type ClaimedHeader, digestCheck, itemCheck, type NewBodyCheck } from './body-check.ts';
-import { DigestPoll, type DigestVote } from './digest-poll.ts';
+import { DigestPoll, type DigestVote, voteOf } from './digest-poll.ts';
 import type { Method, ProvenContent } from './proven-store.ts';
 import { type SignatureProof, signatureProof } from './signature-proof.ts';
 
@@ -86,8 +86,15 @@ export class ExpectationSearch {
       this.bySignature(),
     ]);
     if (found !== undefined) return found;
-    const groups = await this.#askForDigests(serving).complete(serving);
-    return groups.length === 1 && groups[0] !== undefined ? fromVotes(groups[0], 'single') : undefined;
+    const [votes, ...others] = await this.#askForDigests(serving).complete(serving);
+    return votes === undefined || others.length > 0 ? undefined : fromVotes(votes, 'single', served);
+  }
+
+  /** The same before any bytes came: one gateway's word counts only where the one that has them says so too. */
+  async settleUnread(served: GatewayAnswer): Promise<Expectation | undefined> {
+    const found = await this.settle(served);
+    if (found?.method !== 'single' || found.digest === voteOf(served).digest) return found;
+    return { ...found, digest: undefined, size: undefined };
   }
 
   /** By signature only, to decide between gateways that contradict each other. */
@@ -120,9 +127,10 @@ export class ExpectationSearch {
     return this.#signatures;
   }
 
-  /** Those that are asked for signed fields. */
+  /** Those that are asked for signed fields: first the one that surely has the content. */
   #provers(): Gateway[] {
-    const all = [...new Set([...this.#verifiers, ...this.#routing])];
+    const serving = this.#served === undefined ? [] : [this.#served.gateway];
+    const all = [...new Set([...serving, ...this.#verifiers, ...this.#routing])];
     return all.filter(({ health }) => health.state !== 'quarantined').slice(0, proofSources);
   }
 
@@ -158,15 +166,21 @@ function searchSignatures(id: TxId, gateways: readonly Gateway[], served: Gatewa
   return { first: firstDefined(binding), all };
 }
 
-function fromVotes(votes: readonly DigestVote[], method: 'quorum' | 'single'): Expectation {
+/** Of votes that are too few, whoever has the content may contradict all but the hash, which its bytes will show. */
+function fromVotes(
+  votes: readonly DigestVote[],
+  method: 'quorum' | 'single',
+  served?: GatewayAnswer,
+): Expectation {
   const digest = votes[0]?.digest ?? '';
+  const voices = served === undefined ? votes : [...votes, voteOf(served)];
   return {
     method,
     check: digestCheck(digest),
     digest,
-    size: commonest(votes.map(({ size }) => size)),
-    contentType: commonest(votes.map(({ contentType }) => contentType)),
-    contentEncoding: commonest(votes.map(({ contentEncoding }) => contentEncoding)),
+    size: commonest(voices.map(({ size }) => size)),
+    contentType: commonest(voices.map(({ contentType }) => contentType)),
+    contentEncoding: commonest(voices.map(({ contentEncoding }) => contentEncoding)),
     by: votes.map(({ gateway }) => gateway.origin),
     conclusive: method === 'quorum',
   };

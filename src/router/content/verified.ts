@@ -236,7 +236,7 @@ async function describeUnread({ content, passThrough }: VerifiedParts, id: TxId)
   const search = content.expect(id);
   const upstream = await passThrough.openWhole(id, 'HEAD', () => false);
   discard(upstream);
-  const expectation = await search.settle(upstream);
+  const expectation = await search.settleUnread(upstream);
   if (expectation === undefined) throw unprovenOf(id, upstream);
   const { contentEncoding, digest, method, by, size } = expectation;
   const placement = placementOf(upstream);
