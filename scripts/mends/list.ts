@@ -1730,8 +1730,30 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/names/cards/fulfil.ts',
-        find: '  if (exact && (await context.registry.name(asked.name)).record !== undefined) {\n    return giveUp(context, purchase, nameExists(asked.name).message);\n  }\n',
+        find: "  if (asked.action === 'buy-name' && (await context.registry.name(asked.name)).record !== undefined) {\n    return giveUp(context, purchase, nameExists(asked.name).message);\n  }\n",
         put: '',
+      },
+    ],
+    fails: { unit: 'src/names/cards/cards.test.ts' },
+  },
+  {
+    what: 'pay by card for a name that was bought for the same token meanwhile',
+    undo: [
+      {
+        file: 'src/names/cards/fulfil.ts',
+        find: 'record.ant === antId && hasFreshToken(purchase)',
+        put: 'record.ant === antId',
+      },
+    ],
+    fails: { unit: 'src/names/cards/cards.test.ts' },
+  },
+  {
+    what: 'two cards pay the registry at once for one name and one token',
+    undo: [
+      {
+        file: 'src/names/actions/finish.ts',
+        find: "AND (purchase <> 'buy-name' OR process_id IS NOT NULL)",
+        put: "AND purchase <> 'buy-name'",
       },
     ],
     fails: { unit: 'src/names/cards/cards.test.ts' },

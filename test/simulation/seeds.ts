@@ -134,4 +134,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'a router told by HEAD the hash that one gateway made up, though the one that had the content denied it',
   },
+  {
+    seed: 86_003_400,
+    hours: 1,
+    only: 'names',
+    found: 'a card paid for a name that another had bought for the same token, and the registry got nothing',
+  },
 ];

@@ -169,11 +169,12 @@ async function sentOn(sql: Sql, subject: Subject): Promise<string[]> {
   return rows.map(({ nonce }) => nonce);
 }
 
-/** Whether a purchase by card is paying the registry for something of a name that exists. */
+/** Whether a purchase by card is paying the registry for something that is told from others by what stood before. */
 async function isPaidByCard(sql: Sql, name: string): Promise<boolean> {
   const row = await sql.get(
     `SELECT nonce FROM arns_purchase
-      WHERE name = ? AND stage = 'paying' AND status = 'PENDING' AND purchase <> 'buy-name' LIMIT 1`,
+      WHERE name = ? AND stage = 'paying' AND status = 'PENDING'
+        AND (purchase <> 'buy-name' OR process_id IS NOT NULL) LIMIT 1`,
     name,
   );
   return row !== undefined;

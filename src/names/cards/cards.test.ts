@@ -190,6 +190,68 @@ test('a buyer who loses the race for a name is told so, and the card has its mon
   assert.deepEqual((await bench.credits.selfCheck()).problems, []);
 });
 
+/** Two who want a name for the same token, which one of them has. */
+async function twoForOneToken(t: TestContext) {
+  const opened = await openBench(t);
+  const { bench, quote, pay, status, until, refunded } = opened;
+  const tokenOf = await quote(`${solanaBuyer.address}/usd/buy-name/token-of?type=permabuy`);
+  await pay(tokenOf);
+  const antId = text(await until(tokenOf, 'CONFIRMED'), 'antId');
+  const quotes: unknown[] = [];
+  for (const [index, { address }] of [solanaBuyer, { address: arweaveBuyer }].entries())
+    quotes.push(
+      await quote(`${address}/usd/buy-name/wanted-twice?type=lease&years=${index + 1}&processId=${antId}`),
+    );
+  const ended = (quoted: unknown) =>
+    eventually('it is over', async () => {
+      const now = await status(quoted);
+      return text(now, 'status') !== 'PENDING' && { quoted, now };
+    });
+  /** One has the name, and the other the money. */
+  const requireOne = async () => {
+    const ends = await Promise.all(quotes.map(ended));
+    assert.deepEqual(ends.map(({ now }) => text(now, 'status')).sort(), ['CONFIRMED', 'FAILED']);
+    const failed = ends.find(({ now }) => text(now, 'status') === 'FAILED');
+    assert.equal(text(failed?.now, 'failedReason'), 'Name wanted-twice already exists');
+    await refunded(failed?.quoted, Number(at(failed?.quoted, 'purchaseQuote', 'paymentAmount')));
+    assert.equal((await bench.registry.name('wanted-twice')).record?.ant, antId);
+    assert.deepEqual((await bench.credits.selfCheck()).problems, []);
+  };
+  return { ...opened, quotes, ended, requireOne };
+}
+
+test('a name that was bought for a token meanwhile is not delivered to another who pays for the same', async (t) => {
+  const { quotes, pay, ended, requireOne } = await twoForOneToken(t);
+  for (const quoted of quotes) {
+    await pay(quoted);
+    await ended(quoted);
+  }
+  await requireOne();
+});
+
+test('nobody pays the registry for a name and a token while another payment for both is on its way', async (t) => {
+  const { bench, quotes, pay, requireOne } = await twoForOneToken(t);
+  bench.faults.before = (method) => (method === 'send' ? chainDown() : undefined);
+  await Promise.all(quotes.map(pay));
+  const stages = () =>
+    bench.sql.all<{ stage: string }>(
+      "SELECT stage FROM arns_purchase WHERE name = 'wanted-twice' ORDER BY stage",
+    );
+  await eventually('both are paid', async () => (await stages()).length === 2);
+  await bench.names.settled();
+  await bench.names.reconcile();
+  assert.deepEqual(
+    (await stages()).map(({ stage }) => stage),
+    ['paying', 'spawned'],
+  );
+  bench.faults.before = () => {};
+  await eventually('both are over', async () => {
+    await bench.names.reconcile();
+    return (await stages()).every(({ stage }) => stage === 'done');
+  });
+  await requireOne();
+});
+
 test('names bought by card come together: the first of a service, for one wallet that has none yet', async (t) => {
   const { bench, quote, pay, until } = await openBench(t);
   const buyer = wallet('buyer of many');

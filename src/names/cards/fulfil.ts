@@ -102,6 +102,10 @@ async function moveIfPaid(
 
 const paymentGone = 'The payment was taken back';
 
+/** Nobody else binds the name to a token that is made for it; to one of the buyer's own, whoever likes may. */
+const hasFreshToken = ({ purchase, processId }: PaidPurchase): boolean =>
+  purchase.action === 'buy-name' && processId === undefined;
+
 async function begin(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const { nonce, processId } = purchase;
   const at = context.now();
@@ -141,12 +145,12 @@ async function checkSpawn(context: FulfilContext, purchase: PaidPurchase): Promi
 }
 
 /**
- * Pays the registry: for a token that is there, or for a name that is registered already. What is bought for such a name
- * is told from others by what stood before, so nothing else is bought for it until the outcome is known.
+ * Pays the registry: for a token that was made for the name, or else with nothing else being bought for the name until the
+ * outcome is known, because what is bought is then told from others by what stood before.
  */
 async function payRegistry(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
-  const { name, action } = purchase.purchase;
-  if (action === 'buy-name') return pay(context, purchase);
+  const { name } = purchase.purchase;
+  if (hasFreshToken(purchase)) return pay(context, purchase);
   return context.locks.hold(`name ${name}`, async () => {
     await requireSettled(context, { name });
     if (!(await pay(context, purchase, `name ${name}`))) return false;
@@ -162,7 +166,8 @@ async function pay(context: FulfilContext, purchase: PaidPurchase, lock?: string
   const { record } = await context.registry.name(asked.name);
   let before: BeforeState | undefined;
   if (asked.action === 'buy-name') {
-    if (record !== undefined && record.ant === antId) return move(context.sql, purchase, 'bought', { at });
+    if (record !== undefined && record.ant === antId && hasFreshToken(purchase))
+      return move(context.sql, purchase, 'bought', { at });
     if (record !== undefined) return giveUp(context, purchase, nameExists(asked.name).message);
   } else {
     if (record === undefined) return giveUp(context, purchase, nameMissing(asked.name).message);
@@ -182,8 +187,8 @@ async function checkPayment(context: FulfilContext, purchase: PaidPurchase): Pro
   const { service, antId, before } = purchase;
   const asked = purchase.purchase;
   const request = asked.action === 'buy-name' ? { ...asked, owner: context.key.address, opening: {} } : asked;
-  // Nobody else binds the name to this token; for the rest others may have paid the same meanwhile.
-  const exact = asked.action === 'buy-name';
+  // Others may have paid for the same meanwhile.
+  const exact = hasFreshToken(purchase);
   const isBought =
     delivery.outcome === 'confirmed' ||
     ((exact || delivery.outcome !== 'failed') &&
@@ -200,24 +205,24 @@ async function checkPayment(context: FulfilContext, purchase: PaidPurchase): Pro
   if (delivery.outcome === 'expired') {
     return move(context.sql, purchase, exact ? 'spawned' : 'paid', { at });
   }
-  if (exact && (await context.registry.name(asked.name)).record !== undefined) {
+  if (asked.action === 'buy-name' && (await context.registry.name(asked.name)).record !== undefined) {
     return giveUp(context, purchase, nameExists(asked.name).message);
   }
   return giveUpRefused(context, purchase, delivery);
 }
 
 /** The buyer's own wallet, where there is one on this chain and the token is one we made. */
-function walletOf({ purchase, processId, address, addressType }: PaidPurchase): SolanaAddress | undefined {
-  if (purchase.action !== 'buy-name' || processId !== undefined || addressType !== 'solana') return undefined;
+function walletOf(purchase: PaidPurchase): SolanaAddress | undefined {
+  const { address, addressType } = purchase;
+  if (!hasFreshToken(purchase) || addressType !== 'solana') return undefined;
   return isSolanaAddress(address) ? address : undefined;
 }
 
 async function handOver(context: FulfilContext, purchase: PaidPurchase): Promise<boolean> {
   const wallet = walletOf(purchase);
-  const { antId, nonce, processId } = purchase;
-  const kept = purchase.purchase.action === 'buy-name' && processId === undefined;
+  const { antId, nonce } = purchase;
   if (wallet === undefined || antId === null)
-    return confirm(context, purchase, kept ? 'custodial' : undefined);
+    return confirm(context, purchase, hasFreshToken(purchase) ? 'custodial' : undefined);
   const build = await context.builders();
   const ant = await context.registry.ant(antId);
   if (ant === undefined) return confirm(context, purchase, 'custodial');
