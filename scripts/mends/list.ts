@@ -2493,4 +2493,15 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/upload/bundler/bundling-watch.test.ts' },
   },
+  {
+    what: 'a gateway says that its import does not get on when a block comes after minutes without one',
+    undo: [
+      {
+        file: 'src/gateway/import/importer.ts',
+        find: 'if (this.#next > target) this.#advancedAt = performance.now();',
+        put: '',
+      },
+    ],
+    fails: { unit: 'src/gateway/import/importer.test.ts' },
+  },
 ];

@@ -140,4 +140,10 @@ export const keptSeeds: readonly KeptSeed[] = [
     only: 'names',
     found: 'a card paid for a name that another had bought for the same token, and the registry got nothing',
   },
+  {
+    seed: 86_004_294,
+    hours: 1,
+    only: 'reading',
+    found: 'a gateway said that it did not get on when a block came after eight minutes without one',
+  },
 ];

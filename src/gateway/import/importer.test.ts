@@ -180,6 +180,43 @@ for (const engine of engines)
       );
     });
 
+    it('says that it does not get on where it is behind for long, not where no block came for long', async (t) => {
+      const now = performance.now.bind(performance);
+      let passedMs = 0;
+      t.mock.method(performance, 'now', () => now() + passedMs);
+      const running = await start();
+      await text(`${running.node.url}/mine/3`);
+      const imported = await caughtUp(running);
+      const stuck = async (): Promise<string | undefined> => {
+        const { reasons = [] } = JSON.parse(await text(`${running.gateway.url}/gw/healthcheck`));
+        return reasons.find((reason: string) => reason.startsWith('No block imported'));
+      };
+      /** Time in which the importer looks at the chain at least once. */
+      const passes = async (ms: number) => {
+        const { mock } = t.mock.method(running.inside.nodes, 'check');
+        passedMs += ms;
+        await until('the importer has looked', () => mock.callCount() > 2);
+        mock.restore();
+      };
+      const isBehind = () => running.inside.nodes.height > running.inside.index.height;
+
+      await passes(600_000);
+      await send(`${running.node.url}/faults`, { hang: true, path: '/block' });
+      await text(`${running.node.url}/mine`);
+      await until('the chain is seen to have grown', isBehind);
+      assert.equal(await stuck(), undefined);
+      passedMs += 400_000;
+      assert.match((await stuck()) ?? '', /^No block imported for 4\d\d seconds, 1 behind\.$/);
+      await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
+
+      await running.restartGateway({ STOP_HEIGHT: String(imported.length) });
+      await text(`${running.node.url}/mine/2`);
+      await until('all that is wanted is there', () => running.inside.index.height === imported.length);
+      await until('the chain is seen to go on', isBehind);
+      await passes(600_000);
+      assert.equal(await stuck(), undefined, 'blocks that nobody wants are not missed');
+    });
+
     it('restarts where it stopped, and fills what lies before when it is told to begin earlier', async () => {
       const running = await start({ overrides: { START_HEIGHT: '6' } });
       const early = await post(running);

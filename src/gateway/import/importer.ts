@@ -48,7 +48,7 @@ const followerMs = 2_000;
 const failuresToGoOn = 5;
 /** How often a complete index is looked through for holes. */
 const holesEveryMs = 600_000;
-/** Without a new block for so long although the chain has one, something is wrong. */
+/** Behind the chain for so long without a new block, something is wrong. */
 const stuckMs = 300_000;
 const progressEveryMs = 10_000;
 
@@ -72,6 +72,7 @@ export class Importer {
   /** Rounds that failed since a block was imported. */
   #failures = 0;
   #holesCheckedAt = 0;
+  /** When the import last got on, or had nothing to get on to. */
   #advancedAt = performance.now();
   /** Ends the pause between two rounds; aborted: there is none. */
   #pause = new AbortController();
@@ -84,10 +85,10 @@ export class Importer {
 
   /** Why the import does not get on, where it does not. */
   get trouble(): string | undefined {
-    const { index, nodes } = this.#options;
+    const behind = this.#target - this.#next + 1;
     const idleMs = performance.now() - this.#advancedAt;
-    if (this.#trouble === undefined && nodes.height > index.height && idleMs > stuckMs) {
-      return `No block imported for ${Math.round(idleMs / 1_000)} seconds, ${nodes.height - index.height} behind.`;
+    if (this.#trouble === undefined && behind > 0 && idleMs > stuckMs) {
+      return `No block imported for ${Math.round(idleMs / 1_000)} seconds, ${behind} behind.`;
     }
     return this.#trouble;
   }
@@ -160,17 +161,30 @@ export class Importer {
     this.#options.metrics.running.set(0);
   }
 
+  /** The next block to import. */
+  get #next(): number {
+    const { index, startHeight } = this.#options;
+    return index.height < 0 ? startHeight : index.height + 1;
+  }
+
+  /** The newest block to import, as far as nodes tell; -1 where none does. */
+  get #target(): number {
+    const { nodes, stopHeight = Number.POSITIVE_INFINITY } = this.#options;
+    return Math.min(nodes.height, stopHeight);
+  }
+
   /** One round: look where the chain is, take back, import what is new, fill what is missing. */
   async #follow(): Promise<void> {
-    const { nodes, index, startHeight, stopHeight } = this.#options;
+    const { nodes, index } = this.#options;
     if (!this.#cleaned) await this.#finishInterrupted();
     await nodes.check();
-    const head = nodes.head;
+    const { head } = nodes;
+    const target = this.#target;
+    if (this.#next > target) this.#advancedAt = performance.now();
     if (head === undefined) return;
-    const target = Math.min(head.height, stopHeight ?? Number.POSITIVE_INFINITY);
     await index.refresh();
     if (await this.#isForked(head)) await this.#takeBack(index.height);
-    let next = index.height < 0 ? startHeight : index.height + 1;
+    let next = this.#next;
     if (next > target) await this.#dropTail();
     let ahead = this.#ahead();
     const fetchFrom = (first: number) => {
@@ -188,7 +202,7 @@ export class Importer {
           ahead.stop();
           ahead = this.#ahead();
           if (!(await this.#takeBack(next - 1))) return;
-          next = index.height < 0 ? startHeight : index.height + 1;
+          next = this.#next;
           continue;
         }
         if (this.#hasTail && !(await isBeginOf(index, fetched.block))) await this.#dropTail();
