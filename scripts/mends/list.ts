@@ -2504,4 +2504,26 @@ export const mends: readonly Mend[] = [
     ],
     fails: { unit: 'src/gateway/import/importer.test.ts' },
   },
+  {
+    what: 'a transaction that waited to be mined is missing in its block where no node gives it any more',
+    undo: [
+      {
+        file: 'src/gateway/import/importer.ts',
+        find: 'return given ?? readTransaction(index, id);',
+        put: 'return given;',
+      },
+    ],
+    fails: { unit: 'src/gateway/import/importer.test.ts' },
+  },
+  {
+    what: 'a transaction that was missing in its block is shown as waiting though somebody has asked for it',
+    undo: [
+      {
+        file: 'src/gateway/import/pending.ts',
+        find: 'SET next_try_at = 0 WHERE id = ?',
+        put: 'SET next_try_at = next_try_at WHERE id = ?',
+      },
+    ],
+    fails: { unit: 'src/gateway/import/importer.test.ts' },
+  },
 ];

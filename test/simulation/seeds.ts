@@ -146,4 +146,11 @@ export const keptSeeds: readonly KeptSeed[] = [
     only: 'reading',
     found: 'a gateway said that it did not get on when a block came after eight minutes without one',
   },
+  {
+    seed: 86_007_344,
+    hours: 1,
+    only: 'reading',
+    found:
+      'a transaction that was missing in its block and had been read since was shown as waiting, for up to an hour',
+  },
 ];

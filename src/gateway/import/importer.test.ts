@@ -322,7 +322,7 @@ for (const engine of engines)
     });
 
     it('keeps a block whose transaction cannot be had, and adds the transaction later', async () => {
-      const running = await start();
+      const running = await start({ overrides: { ENABLE_MEMPOOL_WATCHER: 'false' } });
       await text(`${running.node.url}/mine/2`);
       await caughtUp(running);
       const id = await post(running);
@@ -338,5 +338,47 @@ for (const engine of engines)
       );
       assert.equal(shown.block?.id, imported.at(-1)?.id);
       assert.equal((await completeness()).complete, true);
+    });
+
+    it('puts a transaction that waited to be mined into its block where no node gives it any more', async () => {
+      const running = await start();
+      const id = await post(running);
+      await until('the pending one is seen', async () =>
+        (await query(running)).some((one) => one.id === id && one.block === null),
+      );
+      await send(`${running.node.url}/faults`, { status: 404, path: `/tx/${id}` });
+      await text(`${running.node.url}/mine`);
+      const imported = await caughtUp(running);
+      const shown = (await query(running)).find((one) => one.id === id);
+      assert.equal(shown?.block?.id, imported.at(-1)?.id);
+    });
+
+    it('puts a transaction that was missing into its block as soon as somebody has asked for it', async () => {
+      const running = await start({ overrides: { ENABLE_MEMPOOL_WATCHER: 'false' } });
+      const data = randomBytes(20);
+      const id = await post(running, data);
+      await send(`${running.node.url}/faults`, { status: 404, path: `/tx/${id}` });
+      await text(`${running.node.url}/mine`);
+      const imported = await caughtUp(running);
+      const { sql } = running.inside.index;
+      const bytes = Buffer.from(id, 'base64url');
+      const attempts = async () => {
+        const row = await sql.get<{ attempts: number }>(
+          'SELECT attempts FROM missing_transactions WHERE id = ?',
+          bytes,
+        );
+        return row?.attempts;
+      };
+      await until('it was looked for', attempts);
+      const inAnHour = Math.floor(Date.now() / 1_000) + 3_600;
+      await sql.run('UPDATE missing_transactions SET next_try_at = ? WHERE id = ?', inAnHour, bytes);
+      await fetch(`${running.node.url}/faults`, { method: 'DELETE' });
+      const answer = await fetch(`${running.gateway.url}/raw/${id}`);
+      assert.deepEqual(Buffer.from(await answer.arrayBuffer()), data);
+      const shown = await until('it is in its block', async () =>
+        (await query(running)).find((one) => one.id === id && one.block !== null),
+      );
+      assert.equal(shown.block?.id, imported.at(-1)?.id);
+      assert.equal(await attempts(), undefined);
     });
   });

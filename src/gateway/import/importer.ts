@@ -21,6 +21,7 @@ import { FetchAhead } from './fetch-ahead.ts';
 import { type FetchedBlock, fetchBlock, fetchTransaction } from './fetch-block.ts';
 import type { ImportMetrics } from './metrics.ts';
 import { isOtherChain } from './other-chain.ts';
+import { readTransaction } from './queue-bundle.ts';
 import { type BlockTransactions, type BlockWriterOptions, fitsBehind, writeBlocks } from './write-block.ts';
 
 export interface ImporterOptions extends Omit<BlockWriterOptions, 'fence'> {
@@ -313,14 +314,19 @@ export class Importer {
     return { block, headers };
   }
 
-  /** An outage fails the block, which is tried again; one transaction that always fails must not hold the chain. */
+  /**
+   * An outage fails the block, which is tried again; one transaction that always fails must not hold the chain. What no
+   * node gives may be known since it waited to be mined.
+   */
   async #fetchHeader(id: string, signal: AbortSignal): Promise<Header | undefined> {
-    try {
-      return await fetchTransaction(this.#options.nodes, id, 'tx', { signal, lane: 'import' });
-    } catch (error) {
-      if (error instanceof UpstreamError && this.#failures >= failuresToGoOn) return undefined;
-      throw error;
-    }
+    const { nodes, index } = this.#options;
+    const given = await fetchTransaction(nodes, id, 'tx', { signal, lane: 'import' }).catch(
+      (error: unknown) => {
+        if (error instanceof UpstreamError && this.#failures >= failuresToGoOn) return undefined;
+        throw error;
+      },
+    );
+    return given ?? readTransaction(index, id);
   }
 
   /** One block, or several that are written together. */

@@ -25,8 +25,15 @@ export function inlineData({ format, data, dataSize, dataRoot }: Transaction): B
   return format === 1 || dataRootOf(data).equals(dataRoot) ? data : undefined;
 }
 
-/** Where it is mined already, the index keeps its place. `tellsNew` is false for what may be in a block of long ago. */
+/**
+ * Where it is mined already, the index keeps its place; what was missing in its block is put there next. `tellsNew` is
+ * false for what may be in a block of long ago.
+ */
 export async function indexHeader(index: SqlGatewayIndex, header: Header, tellsNew = true): Promise<void> {
   const prepared = await index.writer.prepare([entryOf(header, undefined)]);
-  await index.sql.transaction((tx) => index.writer.put(tx, prepared, { tellsNew }));
+  await index.sql.transaction(async (tx) => {
+    // In the order in which what was missing is written.
+    await tx.run('UPDATE missing_transactions SET next_try_at = 0 WHERE id = ?', header.id);
+    await index.writer.put(tx, prepared, { tellsNew });
+  });
 }

@@ -1,5 +1,6 @@
 /** Chain transactions and stored records that are bundles, put into the queue where the unbundle filter lets them through. */
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
+import { TRANSACTION } from '../chain-index/order.ts';
 import { columnsOf, type Header, type Selected } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { unpackRawTags } from '../chain-index/tags.ts';
@@ -75,6 +76,12 @@ interface KnownHeader {
   readonly parent: Buffer | undefined;
   readonly root: Buffer | undefined;
   readonly height: number | null;
+}
+
+/** The header of a chain transaction that the index has, mined or not. */
+export async function readTransaction(index: SqlGatewayIndex, id: string): Promise<Header | undefined> {
+  const header = (await readHeader(index, id))?.header;
+  return header?.kind === TRANSACTION ? header : undefined;
 }
 
 /** A stored record's header, as filters want it. */

@@ -13,12 +13,13 @@ import type { NodePool } from '../../outside/arweave/node-pool.ts';
 import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import { selectIn } from '../../storage/sql/many-rows.ts';
 import { dropPending } from '../chain-index/drop.ts';
+import type { Header } from '../chain-index/records.ts';
 import type { SqlGatewayIndex } from '../chain-index/sql-index.ts';
 import { minedOf, type PlaceRow, placeColumns } from '../chain-index/writer.ts';
 import { UpstreamError } from '../errors.ts';
 import { fetchTransaction } from './fetch-block.ts';
 import { indexHeader } from './pending.ts';
-import { type BundleIntake, queueBundle } from './queue-bundle.ts';
+import { type BundleIntake, queueBundle, readTransaction } from './queue-bundle.ts';
 import { entryOf } from './write-block.ts';
 
 export interface SideJobsOptions extends BundleIntake {
@@ -112,7 +113,7 @@ export class SideJobs implements Job {
     }
   }
 
-  /** Transactions that their block lists and no node gave; tried again with growing pauses. */
+  /** Transactions that their block lists and no node gave; tried again with growing pauses, or when they are known. */
   async #fetchMissing(): Promise<void> {
     const { index, nodes, queue } = this.#options;
     const { signal } = this.#stopping;
@@ -123,14 +124,14 @@ export class SideJobs implements Job {
       ...dueBounds(now, missingBackoff.longestMs / 1_000),
       missingPerRound,
     );
-    for (const row of due) {
-      const header = await fetchTransaction(nodes, row.id.toString('base64url'), 'tx', {
-        signal,
-        lane: 'import',
-      }).catch((error: unknown) => {
+    const fetch = (id: string): Promise<Header | undefined> =>
+      fetchTransaction(nodes, id, 'tx', { signal, lane: 'import' }).catch((error: unknown) => {
         if (error instanceof UpstreamError) return undefined;
         throw error;
       });
+    for (const row of due) {
+      const id = row.id.toString('base64url');
+      const header = (await readTransaction(index, id)) ?? (await fetch(id));
       if (header === undefined) {
         await index.sql.run(
           'UPDATE missing_transactions SET attempts = attempts + 1, next_try_at = ? WHERE id = ?',

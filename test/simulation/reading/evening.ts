@@ -24,7 +24,7 @@ export interface EveningOptions {
   readonly judge: Judge;
   readonly servers: readonly ReadingServer[];
   /** What could be read everywhere is noted here. */
-  readonly settled: Set<string>;
+  readonly settled: Map<string, number>;
   readonly isDay: () => boolean;
   /** Whether gateways that routers believe can agree on a name. */
   readonly canAgree: (at: number, isRefused: boolean) => boolean;
@@ -98,7 +98,7 @@ export class Evening {
     const fresh = library.publications.filter((one) => !this.#seen.has(one));
     for (const one of fresh) this.#seen.add(one);
     const older =
-      settled.size === 0 ? [] : Array.from({ length: olderLooks }, () => random.pick([...settled]));
+      settled.size === 0 ? [] : Array.from({ length: olderLooks }, () => random.pick([...settled.keys()]));
     return [
       ...fresh.flatMap((publication) => publication.entries.map((entry) => ({ entry, publication }))),
       ...older.flatMap((id) => {
@@ -161,7 +161,8 @@ export class Evening {
         checks.splice(checks.indexOf(check), 1);
         const { entry, publication } = check;
         const isWhole = entry !== undefined && !checks.some((other) => other.entry === entry);
-        if (isWhole && publication?.isGivenUp !== true) settled.add(entry.id);
+        if (isWhole && publication?.isGivenUp !== true && !settled.has(entry.id))
+          settled.set(entry.id, life.world.time);
       }
     };
     await Promise.all(Array.from({ length: atOnce }, work));

@@ -32,7 +32,7 @@ export interface JudgeOptions {
   readonly registry: Registry;
   readonly blocks: Blocks;
   /** Ids that could be read everywhere one evening. */
-  readonly settled: ReadonlySet<string>;
+  readonly settled: ReadonlyMap<string, number>;
   readonly isCalm: () => boolean;
   /** Since when nothing is wrong; undefined while something is. */
   readonly quietSince: () => number | undefined;

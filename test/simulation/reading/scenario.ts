@@ -63,7 +63,7 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
   /** Two must agree on a name: the operator's own gateway, and those that no router has in quarantine. */
   const canAgree = (at: number, isRefused: boolean) =>
     foreign.filter(({ liedAt }) => at - liedAt > longestQuarantineMs).length >= (isRefused ? 2 : 1);
-  const settled = new Set<string>();
+  const settled = new Map<string, number>();
   const people = { network, library, registry, isDay };
   const one = (name: string) => ({ process: world.process(name), random: world.random(name) });
   const blocks = new Blocks({ ...one('moderator'), ...people, ...installation, quietSince });
