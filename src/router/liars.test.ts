@@ -1,6 +1,7 @@
 /** What an operator is told about a gateway that sends wrong bytes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { manifestContentType } from '../formats/manifest/manifest.ts';
 import {
   behave,
   benchOf,
@@ -12,7 +13,7 @@ import {
   wrongBytes,
 } from './testing/faulty-gateways.ts';
 import type { RouterBench } from './testing/router-bench.ts';
-import type { Behaviour } from './testing/stub-gateway.ts';
+import { type Behaviour, testItem } from './testing/stub-gateway.ts';
 
 /** The values of a metric by their labels. */
 async function metricOf(bench: RouterBench, name: string): Promise<Map<string, number>> {
@@ -160,6 +161,30 @@ test('a type that one gateway made up is not that of content which its word alon
   assert.equal(headers['x-router-verification-method'], 'single');
   assert.equal(headers['content-type'], 'application/octet-stream');
 });
+
+for (const having of [2, 3]) {
+  test(`content is neither page nor manifest where ${having} gateways have it and differ about that`, async (t) => {
+    const page = await testItem('<p>the page</p>', 'text/html');
+    const paths = { a: { id: page.id } };
+    const manifest = await testItem(
+      JSON.stringify({ manifest: 'arweave/paths', version: '0.2.0', index: { path: 'a' }, paths }),
+      manifestContentType,
+    );
+    const bench = await benchOf(t, { items: [manifest, page], environment: inTurn });
+    for (const gateway of bench.gateways.slice(having)) gateway.items.clear();
+    behave(bench, { proofless: true }, { proofless: true, contentType: 'text/plain' }, { proofless: true });
+    for (const method of ['GET', 'HEAD'] as const) {
+      for (const _turn of bench.gateways) {
+        const { status, headers } = await bench.get(`/${manifest.id}/`, { method });
+        // Two of three may agree.
+        const isPage = having === 3 && status === 200 && headers['x-ar-io-data-id'] === page.id;
+        assert.ok(status === 502 || isPage, `${method}: ${status}, ${headers['content-type']}`);
+      }
+    }
+    behave(bench, {}, {}, {});
+    assert.ok((await bench.get(`/${manifest.id}/`)).body.equals(page.data));
+  });
+}
 
 test('the gateway that has the content is asked for what its owner signed, however many have not', async (t) => {
   const bench = await benchOf(t, { count: 5, environment: { ...inTurn, RETRY_ATTEMPTS: '5' } });

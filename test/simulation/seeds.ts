@@ -35,7 +35,8 @@ export const keptSeeds: readonly KeptSeed[] = [
     seed: 512,
     hours: 2,
     only: 'reading',
-    found: 'a gateway said that it was not well after its database had been away, until the next bundle came',
+    found:
+      'a gateway said that it was not well after its database had been away, until the next bundle came; in a later life a router showed the text of a manifest of which gateways had told different types',
   },
   {
     seed: 700_002,

@@ -4,6 +4,7 @@
  * can be had, the one hash that another gateway tells without anybody contradicting. Without any of these,
  * content is not served while verification is on.
  */
+import { isManifestType } from '../../delivery/manifests.ts';
 import type { TxId } from '../../formats/base64url.ts';
 import type { Gateway, GatewayAnswer } from '../gateways/gateway.ts';
 import { SharedTimer } from '../gateways/hedged-ask.ts';
@@ -108,7 +109,7 @@ export class ExpectationSearch {
   }
 
   /** A hash says nothing about the type: where those who agree on one differ about the other, the owner decides. */
-  async #byVotes(votes: readonly DigestVote[]): Promise<Expectation> {
+  async #byVotes(votes: readonly DigestVote[]): Promise<Expectation | undefined> {
     const [first] = votes;
     const agreed = votes.every(
       ({ contentType, contentEncoding }) =>
@@ -166,20 +167,26 @@ function searchSignatures(id: TxId, gateways: readonly Gateway[], served: Gatewa
   return { first: firstDefined(binding), all };
 }
 
-/** Of votes that are too few, whoever has the content may contradict all but the hash, which its bytes will show. */
+/**
+ * Of votes that are too few, whoever has the content may contradict all but the hash, which its bytes will show. Nothing
+ * where it is open whether the content is a manifest: its own text in place of what it leads to is other content.
+ */
 function fromVotes(
   votes: readonly DigestVote[],
   method: 'quorum' | 'single',
   served?: GatewayAnswer,
-): Expectation {
+): Expectation | undefined {
   const digest = votes[0]?.digest ?? '';
   const voices = served === undefined ? votes : [...votes, voteOf(served)];
+  const contentType = commonest(voices.map((voice) => voice.contentType));
+  if (contentType === undefined && voices.some((voice) => isManifestType(voice.contentType)))
+    return undefined;
   return {
     method,
     check: digestCheck(digest),
     digest,
     size: commonest(voices.map(({ size }) => size)),
-    contentType: commonest(voices.map(({ contentType }) => contentType)),
+    contentType,
     contentEncoding: commonest(voices.map(({ contentEncoding }) => contentEncoding)),
     by: votes.map(({ gateway }) => gateway.origin),
     conclusive: method === 'quorum',
