@@ -23,7 +23,7 @@ export interface EveningOptions {
   readonly blocks: Blocks;
   readonly judge: Judge;
   readonly servers: readonly ReadingServer[];
-  /** What could be read everywhere is noted here. */
+  /** What could be read everywhere is noted here, and since when. */
   readonly settled: Map<string, number>;
   readonly isDay: () => boolean;
   /** Whether gateways that routers believe can agree on a name. */
