@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { CDPSession, Page } from 'playwright-core';
+import { eventually } from '../support/eventually.ts';
 import { noChromium } from './chromium.ts';
 import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
 import { type InjectedWallets, injectWallets } from './injected-wallets.ts';
@@ -116,6 +117,23 @@ describe('uploads in the console', { skip: noChromium }, () => {
     assert.equal(answer.status, 200, url);
     return await answer.json();
   };
+  /** A reload finds what was chosen: until the browser has written it there is nothing to find. */
+  const keptFiles = (page: Page): Promise<number> =>
+    page.evaluate(
+      () =>
+        new Promise<number>((resolve, reject) => {
+          const opened = indexedDB.open('turnpike');
+          opened.onerror = () => reject(opened.error);
+          opened.onsuccess = () => {
+            const found = opened.result.transaction('kept').objectStore('kept').get(['upload', 'current']);
+            found.onerror = () => reject(found.error);
+            found.onsuccess = () => {
+              opened.result.close();
+              resolve(found.result?.files.size ?? 0);
+            };
+          };
+        }),
+    );
   let tab: ConsoleTab;
 
   test('a folder: hidden files are left out, names do no harm, and it opens through gateway and router', async () => {
@@ -274,6 +292,23 @@ describe('uploads in the console', { skip: noChromium }, () => {
     tab.assertQuiet();
   });
 
+  test('what is chosen is kept at once, without waiting for more', async () => {
+    const other = await underTest.context.newPage();
+    // The upload is this tab's while no other has it.
+    await tab.page.goto('about:blank');
+    await other.goto(new URL('/upload', underTest.stack.urls.console).href);
+    await other.clock.install();
+    await other.clock.pauseAt(Date.now() + 60_000);
+    await choose(other, 'Choose files', join(folder, 'site', 'index.html'));
+    await eventually('the file is kept', async () => (await keptFiles(other)) === 1);
+    await other.clock.resume();
+    await press(other, 'Remove index.html');
+    await eventually('nothing is kept', async () => (await keptFiles(other)) === 0);
+    await other.close();
+    await tab.go('/upload');
+    tab.assertQuiet();
+  });
+
   test('a key without credits: the price is told before, free files go, the rest waits for credits', async () => {
     const { page } = tab;
     await changeWallet(page);
@@ -283,6 +318,7 @@ describe('uploads in the console', { skip: noChromium }, () => {
     const file = join(folder, 'paid.txt');
     writeFileSync(file, 'x'.repeat(5_000));
     await choose(page, 'Choose files', [file, join(folder, 'site', 'index.html')]);
+    await eventually('both files are kept', async () => (await keptFiles(page)) === 2);
     await page.getByText('Free', { exact: true }).waitFor();
     await page.getByText(/^You need .* more\.$/).waitFor();
     const address = await page.locator('.fact bdi').first().getAttribute('title');

@@ -19,6 +19,7 @@ import { resolveManifestPath } from '../../src/formats/manifest/manifest.ts';
 import { parseManifest } from '../../src/formats/manifest/reader.ts';
 import { ed25519RawPublicKey } from '../../src/wallets/solana/ed25519.ts';
 import { testEd25519Key, testEthereumKey } from '../../src/wallets/testing/keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { arweaveTestAddress, arweaveTestKey } from '../support/keys.ts';
 import { fetchAsPage } from '../support/page-fetch.ts';
 import { seededRandom } from '../support/seeded-random.ts';
@@ -303,19 +304,28 @@ describe('@ardrive/turbo-sdk on the upload service', () => {
       assert.deepEqual(errors ?? [], []);
       const manifest = BigInt(manifestResponse?.winc ?? 0);
       return {
-        sent: fileResponses.length,
+        ids: fileResponses.map(({ id }) => id),
         reused: folderIndexSummary?.reusedFiles,
         winc: before - (await wincOf(turbo)) - manifest,
       };
     };
+    const isIndexed = async (id: string): Promise<boolean> => {
+      const answer = await fetch(`${stack.urls.gateway}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query: `{ transaction(id: "${id}") { id } }` }),
+      });
+      return (await answer.text()).includes(id);
+    };
     const first = await upload();
-    assert.deepEqual([first.sent, first.reused], [3, 0]);
+    assert.deepEqual([first.ids.length, first.reused], [3, 0]);
     assert.ok(first.winc > 0n);
-    // Another machine has nothing but the gateway, which knows the items before they are mined.
-    assert.deepEqual(await upload(), { sent: 0, reused: 3, winc: 0n });
+    // Another machine has nothing but the gateway, which is told of the items a moment after their receipts.
+    for (const id of first.ids) await eventually('the gateway knows the item', () => isIndexed(id));
+    assert.deepEqual(await upload(), { ids: [], reused: 3, winc: 0n });
     writeFileSync(join(site, 'two.bin'), random.bytes(150_000));
     const third = await upload();
-    assert.deepEqual([third.sent, third.reused], [1, 2]);
+    assert.deepEqual([third.ids.length, third.reused], [1, 2]);
     assert.equal(third.winc * 3n, first.winc);
   });
 });

@@ -60,7 +60,6 @@ interface KeptBatch {
 const keptFileBytes = 4 * 1024 * 1024;
 const keptFilesBytes = 64 * 1024 * 1024;
 const shownEveryMs = 100;
-const keptAfterMs = 200;
 const offlineMs = 5_000;
 
 const batches = kept<KeptBatch>('upload');
@@ -139,7 +138,7 @@ export async function addFiles(found: readonly FoundFile[]): Promise<void> {
     hidden: [...hidden, ...taken.hidden].slice(0, 1_000),
     tooMany: batch.value.tooMany + taken.tooMany,
   };
-  keepSoon();
+  void keepChange();
 }
 
 /** By the end of its name; what that does not tell, the system may know. */
@@ -175,26 +174,26 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 export function changeBatch(change: Partial<Batch>): void {
   batch.value = { ...batch.value, ...change };
-  keepSoon();
+  void keepChange();
 }
 
 /** Changes a file of the draft. */
 export function changeEntry(key: string, change: Pick<UploadEntry, 'type' | 'tags'>): void {
   entries.value = entries.value.map((entry) => (entry.key === key ? { ...entry, ...change } : entry));
-  keepSoon();
+  void keepChange();
 }
 
 /** Gives every file of the draft the same tags besides its type. */
 export function tagAll(tags: readonly Tag[]): void {
   entries.value = entries.value.map((entry) => ({ ...entry, tags }));
-  keepSoon();
+  void keepChange();
 }
 
 export function removeEntry(key: string): void {
   files.delete(key);
   entries.value = entries.value.filter((entry) => entry.key !== key);
   if (entries.value.length === 0) clear();
-  else keepSoon();
+  else void keepChange();
 }
 
 /** Whether the browser has the bytes: after a reload it may not. */
@@ -239,7 +238,6 @@ export function clear(): void {
   files.clear();
   batch.value = noBatch;
   entries.value = [];
-  clearTimeout(keeping);
   void keepBatch();
   for (const key of old) forgetEntry(key);
 }
@@ -320,11 +318,19 @@ function forgetEntry(key: string): void {
   if (!isElsewhere.value) progress.delete(key).catch(cannotKeep);
 }
 
-let keeping: ReturnType<typeof setTimeout> | undefined;
+let isKeeping = false;
+let isStale = false;
 
-function keepSoon(): void {
-  clearTimeout(keeping);
-  keeping = setTimeout(keepBatch, keptAfterMs);
+/** At once, because a reload may come at any moment; what changes meanwhile is kept after it, together. */
+async function keepChange(): Promise<void> {
+  isStale = true;
+  if (isKeeping) return;
+  isKeeping = true;
+  while (isStale) {
+    isStale = false;
+    await keepBatch();
+  }
+  isKeeping = false;
 }
 
 async function keepBatch(): Promise<void> {
