@@ -93,6 +93,29 @@ describe("the console's start page and frame", { skip: noChromium }, () => {
     await page.waitForURL('**/search?q=no%20such%20words');
   });
 
+  test('the palette waits for no event: keys may come in one turn of the page', async () => {
+    const { page } = tab;
+    await page.getByRole('link', { name: 'Wallet', exact: true }).focus();
+    // The browser tells that a dialog was closed in a later turn.
+    await page.evaluate(async () => {
+      const press = async (key: string, ctrlKey: boolean): Promise<void> => {
+        const event = new KeyboardEvent('keydown', { key, ctrlKey, bubbles: true, cancelable: true });
+        document.activeElement?.dispatchEvent(event);
+        for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+      };
+      await press('k', true);
+      await press('Enter', false);
+      await press('k', true);
+    });
+    await page.keyboard.type('wallet');
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/wallet');
+    await page.getByRole('link', { name: 'Home', exact: true }).focus();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.press('Control+k');
+    assert.equal(await focused(), 'Home');
+  });
+
   test('single keys lead to sections, the search field and the list of keys, until they are switched off', async () => {
     const { page } = tab;
     await tab.go('/');

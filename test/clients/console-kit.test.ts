@@ -127,7 +127,7 @@ describe("the console's kit", { skip: noChromium }, () => {
     assert.equal(await page.evaluate('document.activeElement.getAttribute("aria-rowindex")'), '3');
   });
 
-  test('questions are answered by their buttons, and by Escape with no', async () => {
+  test('questions are answered by their buttons, and by Escape with no, and give the focus back', async () => {
     const answer = page.locator('#answer');
     await page.getByRole('button', { name: 'Ask' }).click();
     await page
@@ -135,6 +135,7 @@ describe("the console's kit", { skip: noChromium }, () => {
       .getByRole('button', { name: 'Reset' })
       .click();
     await eventually('yes', async () => (await answer.textContent()) === 'yes');
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Ask');
     await page.getByRole('button', { name: 'Ask' }).click();
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');

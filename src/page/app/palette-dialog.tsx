@@ -1,6 +1,7 @@
 /** Everything that can be done and gone to, by writing some of its words. */
 import { signal } from '@preact/signals';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useModal } from '../kit/dialog.tsx';
 import { formatCount } from '../kit/format.ts';
 import { Icon } from '../kit/icon.tsx';
 import { texts } from '../texts.ts';
@@ -18,7 +19,7 @@ export function PaletteDialog() {
 }
 
 function OpenPalette({ close }: { readonly close: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
+  const modal = useModal(close);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
   const [query, setQuery] = useState('');
@@ -26,15 +27,14 @@ function OpenPalette({ close }: { readonly close: () => void }) {
   const [commands] = useState(allCommands);
   const shown = [...matchCommands(commands, query), ...searchFor(query)];
   const active = Math.min(chosen, shown.length - 1);
-  // At once: what is written next is meant for it.
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   useEffect(() => {
     list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
   }, [active, query]);
   const perform = (command: Command | undefined): void => {
     if (command === undefined) return;
     // Closed first, so that the focus is where it was when the command moves it.
-    dialog.current?.close();
+    modal.ref.current?.close();
+    close();
     if (command.href === undefined) command.run?.();
     else navigate(command.href);
   };
@@ -48,15 +48,7 @@ function OpenPalette({ close }: { readonly close: () => void }) {
     event.preventDefault();
   };
   return (
-    <dialog
-      ref={dialog}
-      class="dialog palette"
-      aria-label={texts.shell.palette}
-      onClose={close}
-      onPointerDown={(event) => {
-        if (event.target === event.currentTarget) dialog.current?.close();
-      }}
-    >
+    <dialog {...modal} class="dialog palette" aria-label={texts.shell.palette}>
       <div class="palette-input">
         <Icon name="search" />
         <input

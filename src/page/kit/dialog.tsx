@@ -1,42 +1,63 @@
 /** A dialog over the page: the browser keeps the focus inside it, closes it on Escape and gives the focus back. */
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../texts.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 interface Props {
-  readonly open: boolean;
   readonly title: string;
   readonly onClose: () => void;
   readonly wide?: boolean | undefined;
   readonly children: ComponentChildren;
 }
 
-export function Dialog({ open, title, onClose, wide = false, children }: Props) {
+/**
+ * Makes an element a dialog over the page, from the turn in which it is shown to the one in which it goes. Nothing waits
+ * for the browser's event: the next key may come before it.
+ */
+export function useModal(onClose: () => void) {
   const element = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const dialog = element.current;
+    dialog?.showModal();
+    // Before it leaves the page, because only then is the focus given back.
+    return () => dialog?.close();
+  }, []);
+  return {
+    ref: element,
+    onCancel(event: TargetedEvent<HTMLDialogElement>) {
+      // A field for files tells the same of its own.
+      if (event.target !== event.currentTarget) return;
+      event.preventDefault();
+      onClose();
+    },
+    onClose(event: TargetedEvent<HTMLDialogElement>) {
+      // Of one that has gone it is told late: another may be there by now.
+      if (event.currentTarget.isConnected) onClose();
+    },
+    onPointerDown(event: TargetedEvent<HTMLDialogElement>) {
+      // The dialog's own box is the backdrop around its content.
+      if (event.target === event.currentTarget) onClose();
+    },
+  };
+}
+
+export function Dialog({ open, ...props }: Props & { readonly open: boolean }) {
+  return open ? <OpenDialog {...props} /> : null;
+}
+
+function OpenDialog({ title, onClose, wide = false, children }: Props) {
+  const modal = useModal(onClose);
   const heading = useRef<HTMLHeadingElement>(null);
   const id = useId();
   useLayoutEffect(() => {
-    const dialog = element.current;
-    if (!open || dialog === null || dialog.open) return;
-    dialog.showModal();
     // A field that asks for it, else what the dialog is about.
-    (dialog.querySelector<HTMLElement>('[data-focus]') ?? heading.current)?.focus();
-  }, [open]);
-  if (!open) return null;
+    (modal.ref.current?.querySelector<HTMLElement>('[data-focus]') ?? heading.current)?.focus();
+  }, []);
   return (
-    <dialog
-      ref={element}
-      class={wide ? 'dialog dialog-wide' : 'dialog'}
-      aria-labelledby={id}
-      onClose={onClose}
-      onPointerDown={(event) => {
-        // The dialog's own box is the backdrop around its content.
-        if (event.target === event.currentTarget) onClose();
-      }}
-    >
+    <dialog {...modal} class={wide ? 'dialog dialog-wide' : 'dialog'} aria-labelledby={id}>
       <div class="dialog-box">
         <div class="dialog-head">
           <h2 id={id} tabIndex={-1} ref={heading}>
