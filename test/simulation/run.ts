@@ -178,7 +178,7 @@ class Simulation {
       for (const scenario of this.#scenarios) found.push(...(await scenario.settled()));
       wrong = found;
     });
-    await this.#world.run(hour, () => wrong !== undefined);
+    await this.#world.run(settleMs, () => wrong !== undefined);
     if (wrong === undefined) this.#world.broken('the inspection did not end');
     else if (wrong.length > 0) this.#world.broken(wrong.slice(0, 5).join('; '));
     await this.#world.run(0);

@@ -37,6 +37,9 @@ const foreigners = 2;
 const mostBehind = 3;
 const minute = 60_000;
 const mostLooks = 5;
+/** A bundle that nobody had for long is asked for again after as long a pause, and half as long again: an hour and a half at most. */
+const bundlePauseMs = 10 * minute;
+const mostBundlePauses = 10;
 
 export function readingScenario({ world, network, arweave, isDay, isCalm }: ReadingOptions): Scenario {
   const random = world.random('reading');
@@ -123,18 +126,30 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
         if (complaint !== undefined) wrong.push(`${server.process.name} is not well: ${complaint}`);
       }
       for (const gateway of gateways) {
-        for (const sort of ['HEIGHT_DESC', 'HEIGHT_ASC'] as const) {
-          const indexed = await walk(life, network, gateway, sort, 100);
-          const problem = indexed === undefined ? 'no answer' : disorderOf(indexed, sort);
-          if (problem !== undefined) wrong.push(`the pages of ${gateway.process.name}, ${sort}: ${problem}`);
-          wrong.push(...differences(gateway, indexed ?? [], library));
-        }
+        wrong.push(...(await differencesAfterAll(life, gateway)));
         const behind = await behindAfterAll(life, gateway);
         if (behind !== undefined) wrong.push(behind);
       }
       return wrong;
     },
   };
+
+  async function differencesAfterAll(life: Life, gateway: ReadingServer): Promise<string[]> {
+    for (let pauses = 0; ; pauses += 1) {
+      const wrong: string[] = [];
+      const lacking: string[] = [];
+      for (const sort of ['HEIGHT_DESC', 'HEIGHT_ASC'] as const) {
+        const indexed = await walk(life, network, gateway, sort, 100);
+        const problem = indexed === undefined ? 'no answer' : disorderOf(indexed, sort);
+        if (problem !== undefined) wrong.push(`the pages of ${gateway.process.name}, ${sort}: ${problem}`);
+        wrong.push(...differences(gateway, indexed ?? [], library));
+        lacking.push(...lacks(gateway, indexed ?? [], library));
+      }
+      if (wrong.length > 0 || lacking.length === 0 || pauses === mostBundlePauses)
+        return [...wrong, ...lacking];
+      await life.wait(bundlePauseMs);
+    }
+  }
 
   /** Some blocks come faster than they are asked for: that it is behind the chain for minutes is wrong. */
   async function behindAfterAll(life: Life, gateway: ReadingServer): Promise<string | undefined> {
@@ -150,12 +165,13 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
   }
 }
 
-/** Where an index is not what the chain has: each id once, at its height, and nothing else. */
-function differences(
-  { process }: ReadingServer,
-  indexed: readonly { readonly id: string; readonly height: number | undefined }[],
-  library: Library,
-): string[] {
+interface Indexed {
+  readonly id: string;
+  readonly height: number | undefined;
+}
+
+/** Where an index has more than the chain, or something else: each id once, at its height. */
+function differences({ process }: ReadingServer, indexed: readonly Indexed[], library: Library): string[] {
   const wrong: string[] = [];
   const seen = new Set<string>();
   for (const { id, height } of indexed) {
@@ -168,10 +184,12 @@ function differences(
         `${process.name} has ${short(id)} at ${height}, and the chain at ${library.heightOf(entry)}`,
       );
   }
-  for (const { id } of library.published()) {
-    if (!seen.has(id)) wrong.push(`${process.name} lacks ${short(id)}`);
-  }
   return wrong;
+}
+
+function lacks({ process }: ReadingServer, indexed: readonly Indexed[], library: Library): string[] {
+  const has = new Set(indexed.map(({ id }) => id));
+  return library.published().flatMap(({ id }) => (has.has(id) ? [] : `${process.name} lacks ${short(id)}`));
 }
 
 /** Since when something has been so; undefined while it is not. It is asked at least once a minute. */
