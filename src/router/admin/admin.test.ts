@@ -16,8 +16,8 @@ before(async () => {
     environment: {
       ADMIN_TOKEN: token,
       MODERATION_ADMIN_TOKEN: 'm'.repeat(20),
-      UPLOAD_URL: 'https://uzer7:pazz7@fallback.example/k3y?q7',
-      GATEWAY_URL: 'https://gateway.example/k3y',
+      UPLOAD_URL: 'https://uzer7:pazz7@fallback.example/k3y-of-uploads?query-k3y',
+      GATEWAY_URL: 'https://gateway.example/k3y-of-gateway',
     },
   });
 });
@@ -93,7 +93,8 @@ test('the views say what is going on', async () => {
   assert.ok(config.includes('ROUTING_STRATEGY'));
   assert.ok(!config.includes(token) && !config.includes('m'.repeat(20)), 'no secret is shown');
   assert.ok(config.includes('https://(hidden)@fallback.example/(hidden)'), config);
-  assert.doesNotMatch(config, /uzer7|pazz7|k3y|q7/, 'nor a key in an address');
+  // Longer than what a folder made for this run may have in its name.
+  assert.doesNotMatch(config, /uzer7:|:pazz7|k3y-of|query-k3y/, 'nor a key in an address');
 });
 
 test('the operator quarantines and releases a gateway, and sees who says what about a name', async () => {

@@ -184,7 +184,7 @@ describe('watching permanent bundles', () => {
     });
 
     it('believes no damage while the node does not answer', async (t) => {
-      const { bundle, client, pass, news } = await start(t, { BUNDLE_WATCH_FIRST_SECS: '1' });
+      const { bundle, client, pass, news } = await start(t);
       await client.post('/faults', { status: 503, path: '/chunk' });
       const { look_at } = await bundle();
       await pass();
