@@ -8,7 +8,6 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { tellFinal } from '../../src/gateway/chain-index/finality.ts';
 import { migrations } from '../../src/gateway/chain-index/migrations.ts';
@@ -299,7 +298,7 @@ describe('the history', { skip: missing }, () => {
         const args = [`${server.url}/${database}`, folder, name, databaseUrl ?? '', String(world.now)];
         let kills = 0;
         // Each one comes a little further than the one before.
-        for (let lines = 7; !(await killedAt(lines, args)); lines += 2) {
+        for (let steps = 7; !(await killedAt(steps, args)); steps += 2) {
           kills += 1;
           if (kills % 3 === 0) await world.check(world.ask());
         }
@@ -346,18 +345,13 @@ describe('the history', { skip: missing }, () => {
   });
 });
 
-/** Runs the mover as a process until it has said so many lines, and kills it; answers whether it ended before. */
-async function killedAt(lines: number, args: readonly string[]): Promise<boolean> {
+/** Runs the mover as a process that kills itself after so many steps; answers whether it ended before. */
+async function killedAt(steps: number, args: readonly string[]): Promise<boolean> {
   const script = join(import.meta.dirname, '../support/history-process.ts');
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const gone = once(child, 'exit');
-  let said = 0;
-  for await (const line of createInterface({ input: child.stdout })) {
-    said += 1;
-    if (line === 'done') break;
-    if (said >= lines) child.kill('SIGKILL');
-  }
-  const [code] = await gone;
+  const child = spawn(process.execPath, [script, ...args, String(steps)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [code] = await once(child, 'exit');
   assert.ok(code === 0 || child.signalCode === 'SIGKILL', 'the mover failed');
   return code === 0;
 }

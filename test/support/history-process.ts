@@ -1,6 +1,6 @@
 /**
- * A process for the crash tests: moves everything that may be moved to the history, and says what it is about to do and
- * what it did.
+ * A process for the crash tests: moves everything that may be moved to the history, and kills itself after so many steps,
+ * at once or some milliseconds later. Who kills it from outside comes too late on a busy machine.
  */
 import { migrations } from '../../src/gateway/chain-index/migrations.ts';
 import { ClickHouse } from '../../src/gateway/history/clickhouse.ts';
@@ -9,18 +9,28 @@ import { createLogger } from '../../src/kernel/log.ts';
 import { Lease } from '../../src/storage/sql/lease.ts';
 import { openDatabase } from '../../src/storage/sql/open.ts';
 
-const [url = '', dataDir = '', name = '', databaseUrl = '', now = ''] = process.argv.slice(2);
+const [url = '', dataDir = '', name = '', databaseUrl = '', now = '', killedAt = ''] = process.argv.slice(2);
+let steps = 0;
+
+/** Something is about to be done, or was done. */
+function step(): void {
+  steps += 1;
+  if (steps < Number(killedAt)) return;
+  const kill = () => process.kill(process.pid, 'SIGKILL');
+  if (steps % 3 === 0) kill();
+  else setTimeout(kill, steps % 3);
+}
 
 class TellingClickHouse extends ClickHouse {
   override async insert(...given: Parameters<ClickHouse['insert']>): Promise<void> {
-    process.stdout.write(`inserting into ${given[0]}\n`);
+    step();
     await super.insert(...given);
-    process.stdout.write(`inserted into ${given[0]}\n`);
+    step();
   }
 
   override async selectSlowly(statement: string): Promise<Buffer> {
     const rows = await super.selectSlowly(statement);
-    process.stdout.write('read\n');
+    step();
     return rows;
   }
 }
@@ -33,9 +43,8 @@ const mover = new Mover({
   // Of a process that was killed a moment ago.
   lease: new Lease(sql, { table: 'leases', name: `history ${process.pid}`, leaseMs: 30_000 }),
   log: createLogger({ name: 'test', level: 'silent', format: 'json' }),
-  onMoved: (items) => void process.stdout.write(`moved ${items}\n`),
+  onMoved: step,
 });
 while (await mover.step());
 await server.close();
 await sql.close();
-process.stdout.write('done\n');
