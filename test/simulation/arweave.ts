@@ -63,6 +63,10 @@ export class ArweaveNetwork {
   readonly nodes: readonly SimulatedNode[];
   /** Winston that wallets were given. */
   readonly funds = new Map<string, bigint>();
+  /** When a node first took a transaction, by its id. */
+  readonly takenAt = new Map<string, number>();
+  /** When a node first took a chunk, by its data root. */
+  readonly seededAt = new Map<string, number>();
   readonly #world: World;
   readonly #random: SeededRandom;
   #nonce = 0n;
@@ -192,6 +196,10 @@ const json = (body: string, status = 200): Answered => ({
   headers: { 'content-type': 'application/json' },
 });
 export const short = (id: string): string => id.slice(0, 6);
+
+function noteFirst(times: Map<string, number>, key: string, time: number): void {
+  if (!times.has(key)) times.set(key, time);
+}
 
 export class SimulatedNode {
   readonly url: string;
@@ -445,6 +453,7 @@ export class SimulatedNode {
     if (!this.#isGoodAnchor(anchor)) return text('Invalid anchor (last_tx).', 400);
     if (transaction.reward < storageFee(transaction.dataSize, false)) return text('tx_too_cheap', 400);
     if (this.balance(address) < transaction.reward) return text('overspend', 400);
+    noteFirst(this.#of.takenAt, id, this.process.world.time);
     this.#mempool.set(id, {
       id,
       owner: address,
@@ -466,6 +475,7 @@ export class SimulatedNode {
     const leaf = verifyPath(dataRoot, Number(offset), Number(dataSize), dataPath, 'rebase');
     if (leaf === undefined || !hash('sha256', bytes, 'buffer').equals(leaf.data))
       return json('{"error":"invalid_proof"}', 400);
+    noteFirst(this.#of.seededAt, root, this.process.world.time);
     this.#store(root, { start: leaf.start, end: leaf.end, dataPath, bytes });
     return text('OK');
   }

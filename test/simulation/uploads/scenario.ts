@@ -160,7 +160,17 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
       const items = await sql.all<ItemRow>('SELECT id, state, winc, signer FROM upload_items');
       // One for each item at most whose bytes were lost when its bundle was posted, and not seeded yet.
       let givenUp = items.filter(({ state }) => state === 'failed').length;
-      const onChain = bundledItems(arweave, (id) => {
+      // As bytes are found by their root, those of one bundle are there with a later one of the same items.
+      const isSeededByAnother = ({ id, dataRoot }: MinedTransaction): boolean =>
+        restores &&
+        !stateOf.has(id) &&
+        [...arweave.best.mined.values()].some(
+          (other) =>
+            other.dataRoot === dataRoot &&
+            stateOf.has(other.id) &&
+            (arweave.takenAt.get(other.id) ?? 0) <= (arweave.seededAt.get(dataRoot) ?? 0),
+        );
+      const onChain = bundledItems(arweave, isSeededByAnother, (id) => {
         // What the lost machine has posted and not seeded, nobody seeds.
         if (restores && !stateOf.has(id)) return;
         if (stateOf.get(id) === 'dropped' && givenUp > 0) givenUp -= 1;
@@ -242,9 +252,14 @@ interface Place {
 }
 
 /** Every item of every bundle on the chain that the nodes follow. */
-function bundledItems(arweave: ArweaveNetwork, torn: (id: string) => void): Map<string, Place[]> {
+function bundledItems(
+  arweave: ArweaveNetwork,
+  isOmitted: (mined: MinedTransaction) => boolean,
+  torn: (id: string) => void,
+): Map<string, Place[]> {
   const items = new Map<string, Place[]>();
   for (const mined of arweave.best.mined.values()) {
+    if (isOmitted(mined)) continue;
     const data = arweave.dataOf(mined);
     if (data === undefined) {
       torn(mined.id);
