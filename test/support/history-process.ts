@@ -21,7 +21,7 @@ function step(): void {
   else setTimeout(kill, steps % 3);
 }
 
-class TellingClickHouse extends ClickHouse {
+class SteppingClickHouse extends ClickHouse {
   override async insert(...given: Parameters<ClickHouse['insert']>): Promise<void> {
     step();
     await super.insert(...given);
@@ -36,7 +36,7 @@ class TellingClickHouse extends ClickHouse {
 }
 
 const sql = await openDatabase({ databaseUrl: databaseUrl || undefined, dataDir, name, migrations });
-const server = new TellingClickHouse({ url, password: undefined, timeoutMs: 5_000 });
+const server = new SteppingClickHouse({ url, password: undefined, timeoutMs: 5_000 });
 const mover = new Mover({
   ...{ sql, server, afterSeconds: 0, batchItems: 40, pruneItems: 6, now: () => Number(now) },
   placement: { cluster: undefined, replicaPath: undefined },

@@ -94,7 +94,7 @@ test('the views say what is going on', async () => {
   assert.ok(!config.includes(token) && !config.includes('m'.repeat(20)), 'no secret is shown');
   assert.ok(config.includes('https://(hidden)@fallback.example/(hidden)'), config);
   // Longer than what a folder made for this run may have in its name.
-  assert.doesNotMatch(config, /uzer7:|:pazz7|k3y-of|query-k3y/, 'nor a key in an address');
+  assert.doesNotMatch(config, /uzer7|pazz7|k3y-of|query-k3y/, 'nor a key in an address');
 });
 
 test('the operator quarantines and releases a gateway, and sees who says what about a name', async () => {

@@ -134,6 +134,7 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
     },
   };
 
+  /** What an index lacks it may have after the next try of a bundle; all else is wrong at once. */
   async function differencesAfterAll(life: Life, gateway: ReadingServer): Promise<string[]> {
     for (let pauses = 0; ; pauses += 1) {
       const wrong: string[] = [];

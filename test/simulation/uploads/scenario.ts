@@ -168,7 +168,8 @@ export function uploadsScenario(options: UploadsOptions): Scenario {
           (other) =>
             other.dataRoot === dataRoot &&
             stateOf.has(other.id) &&
-            (arweave.takenAt.get(other.id) ?? 0) <= (arweave.seededAt.get(dataRoot) ?? 0),
+            (arweave.takenAt.get(other.id) ?? Number.POSITIVE_INFINITY) <=
+              (arweave.seededAt.get(dataRoot) ?? 0),
         );
       const onChain = bundledItems(arweave, isSeededByAnother, (id) => {
         // What the lost machine has posted and not seeded, nobody seeds.
