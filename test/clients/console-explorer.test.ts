@@ -15,7 +15,7 @@ import { eventually } from '../support/eventually.ts';
 import { fillIndex } from '../support/index-rows.ts';
 import { startLocalStack } from '../support/local-gateway.ts';
 import { noChromium, openChromium } from './chromium.ts';
-import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
+import { type ConsoleTab, type ConsoleUnderTest, openConsole, pressInOneTurn } from './console-page.ts';
 import {
   bundleOf,
   bundleTags,
@@ -127,6 +127,13 @@ describe('the explorer', { skip: noChromium }, () => {
     await page.locator('.explorer-bar').getByRole('link', { name: 'GraphQL' }).click();
     await page.waitForURL(/\/explorer\/graphql\?query=/);
     assert.match(await page.getByLabel('Query').inputValue(), /transactions\(tags: \$tags/);
+    await page.getByText('edges:', { exact: true }).waitFor();
+    await page.getByLabel('Query').focus();
+    await pressInOneTurn(page, ['}', 'Control+Enter']);
+    await page.getByText(/^Syntax Error/).waitFor();
+    tab.forgive(/status of 400 .*\/graphql/);
+    await page.getByLabel('Query').press('Backspace');
+    await page.getByLabel('Query').press('Control+Enter');
     await page.getByText('edges:', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'As text' }).click();
     await page.getByText(samples.image.id).first().waitFor();

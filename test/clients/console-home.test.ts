@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
 import { noChromium } from './chromium.ts';
-import { type ConsoleTab, type ConsoleUnderTest, openConsole } from './console-page.ts';
+import { type ConsoleTab, type ConsoleUnderTest, openConsole, pressInOneTurn } from './console-page.ts';
 
 describe("the console's start page and frame", { skip: noChromium }, () => {
   let underTest: ConsoleUnderTest;
@@ -97,16 +97,7 @@ describe("the console's start page and frame", { skip: noChromium }, () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Wallet', exact: true }).focus();
     // The browser tells that a dialog was closed in a later turn.
-    await page.evaluate(async () => {
-      const press = async (key: string, ctrlKey: boolean): Promise<void> => {
-        const event = new KeyboardEvent('keydown', { key, ctrlKey, bubbles: true, cancelable: true });
-        document.activeElement?.dispatchEvent(event);
-        for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-      };
-      await press('k', true);
-      await press('Enter', false);
-      await press('k', true);
-    });
+    await pressInOneTurn(page, ['Control+k', 'Enter', 'Control+k']);
     await page.keyboard.type('wallet');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/wallet');
@@ -114,6 +105,14 @@ describe("the console's start page and frame", { skip: noChromium }, () => {
     await page.keyboard.press('Control+k');
     await page.keyboard.press('Control+k');
     assert.equal(await focused(), 'Home');
+  });
+
+  test('what is written right after a step to another page stays', async () => {
+    const { page } = tab;
+    await tab.go('/');
+    await pressInOneTurn(page, ['g', 'w', '/', 'g', '?']);
+    assert.equal(new URL(page.url()).pathname, '/wallet');
+    assert.equal(await page.getByRole('searchbox').inputValue(), 'g?');
   });
 
   test('single keys lead to sections, the search field and the list of keys, until they are switched off', async () => {

@@ -1,7 +1,8 @@
 /** Above every view: search, the state of the connection, the wallet. */
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { Icon } from '../kit/icon.tsx';
+import { useStateWhile } from '../kit/state-while.ts';
 import { texts } from '../texts.ts';
 import { navigate, place } from './location.ts';
 import { togglePalette } from './palette-dialog.tsx';
@@ -34,10 +35,9 @@ export function Header({ live, wallet }: Props) {
 function SearchBox() {
   const { path, query } = place.value;
   const searched = path === '/search' ? (query.get('q') ?? '') : '';
-  const [text, setText] = useState(searched);
-  const field = useRef<HTMLInputElement>(null);
   // What was searched for stays there while its results are shown.
-  useEffect(() => setText(searched), [searched, path]);
+  const [text, setText] = useStateWhile(searched, [searched, path]);
+  const field = useRef<HTMLInputElement>(null);
   return (
     <search class="search">
       <form

@@ -1,7 +1,7 @@
 /** The sections: at the side where there is room, at the bottom of a phone. */
-import { useEffect, useState } from 'preact/hooks';
 import { Dialog } from '../kit/dialog.tsx';
 import { Icon } from '../kit/icon.tsx';
+import { useStateWhile } from '../kit/state-while.ts';
 import { Badge } from '../kit/value.tsx';
 import { texts } from '../texts.ts';
 import { place } from './location.ts';
@@ -60,10 +60,8 @@ export function SideNavigation({ sections, current, version, world }: SideProps)
 }
 
 export function PhoneNavigation({ sections, current }: Props) {
-  const [isOpen, setOpen] = useState(false);
-  const { path } = place.value;
   // Whoever has gone on is done choosing.
-  useEffect(() => setOpen(false), [path]);
+  const [isOpen, setOpen] = useStateWhile(false, [place.value.path]);
   const behindMore = sections.slice(onPhone);
   return (
     <>

@@ -1,5 +1,5 @@
 /** The playground: a query, its variables, the answer, and what can be asked. Its address is the query. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { exampleQuery } from '../../../formats/graphql-example.ts';
 import { isRecord, memberOf, textOf, tryParseJson } from '../../../formats/json.ts';
 import { navigate, type Place } from '../../app/location.ts';
@@ -54,7 +54,8 @@ export function GraphqlPage({ place }: { readonly place: Place }) {
   useEffect(() => {
     if (given !== null) run();
   }, []);
-  useEffect(() => {
+  // In the turn of each change, because the key may come next.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
       event.preventDefault();

@@ -1,5 +1,5 @@
 /** Names: finding and buying one, one's own, every action, and each name by itself. */
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { ViewProps } from '../../app/location.ts';
 import { Card } from '../../kit/card.tsx';
 import { PageTitle } from '../../kit/page-title.tsx';
@@ -16,7 +16,8 @@ import { SearchView } from './search.tsx';
 
 export default function NamesView({ place }: ViewProps) {
   useFollowing();
-  useEffect(() => {
+  // Before anything can be proposed there.
+  useLayoutEffect(() => {
     proposed.value = undefined;
   }, [place.path]);
   return (

@@ -1,5 +1,5 @@
 /** Whether a name is free, what it costs for each term, and what else would be. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { asciiLowerCase } from '../../../formats/ascii-case.ts';
 import { isArnsName, isArweaveId } from '../../../formats/solana/name-rules.ts';
 import { navigate } from '../../app/location.ts';
@@ -9,6 +9,7 @@ import { Form, TextField } from '../../kit/form.tsx';
 import { formatCredits, formatDollars, formatTime } from '../../kit/format.ts';
 import { Loaded, useLoad } from '../../kit/load.tsx';
 import { Empty, Skeleton } from '../../kit/state.tsx';
+import { useStateWhile } from '../../kit/state-while.ts';
 import { type NameNow, type NamePrice, priceOf, readName } from '../../services/names.ts';
 import { texts } from '../../texts.ts';
 import { wallet } from '../../wallet/wallet.ts';
@@ -27,8 +28,7 @@ const tidy = (text: string): string =>
 
 export function SearchView({ query }: { readonly query: URLSearchParams }) {
   const asked = tidy(query.get('q') ?? '');
-  const [typed, setTyped] = useState(asked);
-  useEffect(() => setTyped(asked), [asked]);
+  const [typed, setTyped] = useStateWhile(asked, [asked]);
   const isWrong = typed !== '' && !isArnsName(tidy(typed));
   return (
     <>
