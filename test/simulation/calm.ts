@@ -1,5 +1,5 @@
 /** What is wrong at the moment: which faults there are, and since when nothing has changed. */
-import type { Fault } from './scenario.ts';
+import { type Fault, followed } from './scenario.ts';
 
 export class Calm {
   readonly #time: () => number;
@@ -29,25 +29,18 @@ export class Calm {
   }
 
   watched(faults: readonly Fault[]): Fault[] {
-    return faults.map((fault) => ({
-      ...fault,
-      begin: (random) => {
-        const trouble = fault.begin(random);
-        if (trouble === undefined) return undefined;
-        this.#changedAt = this.#time();
-        const { what, end } = trouble;
-        if (end === undefined) return trouble;
-        this.#count(fault.name, 1);
-        return {
-          what,
-          end: () => {
-            this.#count(fault.name, -1);
-            this.#changedAt = this.#time();
-            end();
-          },
-        };
-      },
-    }));
+    return faults.map((fault) =>
+      followed(fault, {
+        begun: (lasts) => {
+          this.#changedAt = this.#time();
+          if (lasts) this.#count(fault.name, 1);
+        },
+        ended: () => {
+          this.#changedAt = this.#time();
+          this.#count(fault.name, -1);
+        },
+      }),
+    );
   }
 
   #count(name: string, change: number): void {

@@ -40,3 +40,30 @@ export interface Trouble {
   readonly what: string;
   end?(): void;
 }
+
+interface Followed {
+  /** `lasts`: it ends by and by. */
+  begun(lasts: boolean): void;
+  ended(): void;
+}
+
+/** The same fault; whoever follows it is told after it has begun, and after it has ended. */
+export function followed(fault: Fault, { begun, ended }: Followed): Fault {
+  return {
+    ...fault,
+    begin(random) {
+      const trouble = fault.begin(random);
+      if (trouble === undefined) return undefined;
+      const { what, end } = trouble;
+      begun(end !== undefined);
+      if (end === undefined) return trouble;
+      return {
+        what,
+        end() {
+          end();
+          ended();
+        },
+      };
+    },
+  };
+}

@@ -154,4 +154,11 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'a transaction that was missing in its block and had been read since was shown as waiting, for up to an hour',
   },
+  {
+    seed: 86_050_097,
+    hours: 1,
+    only: 'reading',
+    found:
+      'a gateway was to say that no node answers half a minute after one was back, which was the mistake of the world',
+  },
 ];

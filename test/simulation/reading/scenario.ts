@@ -4,7 +4,7 @@ import { type ArweaveNetwork, short } from '../arweave.ts';
 import { clockFaults, databaseFaults, networkFaults, processFaults } from '../faults.ts';
 import type { Network } from '../network.ts';
 import { currentLife, type Life } from '../process.ts';
-import type { Scenario } from '../scenario.ts';
+import { type Fault, followed, type Scenario } from '../scenario.ts';
 import { blobFaults, nodeFaults } from '../uploads/faults.ts';
 import type { World } from '../world.ts';
 import { Blocks } from './blocks.ts';
@@ -89,7 +89,7 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
       blocks,
       evening,
     ],
-    faults: [
+    faults: trouble.watched([
       ...processFaults(servers),
       ...clockFaults(servers, databases),
       ...databaseFaults(databases),
@@ -107,11 +107,10 @@ export function readingScenario({ world, network, arweave, isDay, isCalm }: Read
       ...nodeFaults(arweave, testArweaveKey.address),
       ...foreignFaults(foreign),
       ...registryFaults(registry),
-    ],
+    ]),
 
     watch() {
       quietSince();
-      trouble.watch();
     },
 
     open() {
@@ -203,7 +202,10 @@ function quietness(world: World, isQuiet: () => boolean): () => number | undefin
   };
 }
 
-/** What servers must say of themselves after a while: no node answers them, or their database is away. */
+/**
+ * What servers must say of themselves after a while: no node answers them, or their database is away. Since when is known
+ * to the moment: a server may have noticed that something came back for a second.
+ */
 function troubles(
   world: World,
   arweave: ArweaveNetwork,
@@ -216,20 +218,24 @@ function troubles(
   };
   const noNodes = 'no node answers';
   const awayOf = (name: string) => `the database of ${name} is away`;
+  const noteAll = () => {
+    note(
+      noNodes,
+      arweave.nodes.every(({ isUp }) => !isUp),
+    );
+    for (const { name, weather } of databases) note(awayOf(name), weather.down);
+  };
   return {
-    watch() {
-      note(
-        noNodes,
-        arweave.nodes.every(({ isUp }) => !isUp),
-      );
-      for (const { name, weather } of databases) note(awayOf(name), weather.down);
-    },
+    /** Only these faults bring such troubles, and end them. */
+    watched: (faults: readonly Fault[]) =>
+      faults.map((fault) => followed(fault, { begun: noteAll, ended: noteAll })),
     of(server: ReadingServer) {
       const database = server.kind === 'router' ? databases.at(-1) : databases[gateways.indexOf(server)];
       const known = [awayOf(database?.name ?? ''), ...(server.kind === 'gateway' ? [noNodes] : [])];
       for (const what of known) {
         const at = since.get(what);
-        if (at !== undefined) return { what, since: at };
+        // Who slept has to look first.
+        if (at !== undefined) return { what, since: Math.max(at, server.process.heldUntil) };
       }
       return undefined;
     },
