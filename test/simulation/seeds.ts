@@ -161,4 +161,11 @@ export const keptSeeds: readonly KeptSeed[] = [
     found:
       'a gateway was to say that no node answers half a minute after one was back, which was the mistake of the world',
   },
+  {
+    seed: 86_053_423,
+    hours: 1,
+    only: 'payments',
+    found:
+      'a return was left to a person after half an hour, because two clocks had used up its tries at once',
+  },
 ];

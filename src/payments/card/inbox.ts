@@ -19,6 +19,7 @@ const storedEvent = Type.Object({
   intentId: optionalText,
   sessionId: optionalText,
   attempts: Type.Integer(),
+  receivedAt: Type.Integer(),
 });
 export type InboxEvent = Readonly<Static<typeof storedEvent>>;
 

@@ -16,6 +16,7 @@ import { CardWorker } from './worker.ts';
 
 const second = 1_000;
 const minute = 60 * second;
+const hour = 60 * minute;
 const day = 24 * 60 * minute;
 const migrations = [...creditsMigrations, ...cardMigrations];
 const stillOpen: PaymentFacts = { ...paid, status: 'open', received: undefined };
@@ -172,6 +173,15 @@ forEachEngine((_engine, open) => {
       ...{ state: 'waiting', attempts: 2, due_at: s.clock.now + 2 * second },
     });
     s.clock.now += minute;
+    await s.sql.run("UPDATE card_events SET attempts = CASE WHEN id = 'known' THEN 200 ELSE 199 END");
+    await s.round();
+    const soon = await s.stateOf('known');
+    assert.deepEqual(
+      [soon?.state, soon?.attempts],
+      ['waiting', 201],
+      'many tries at once are no day and a half',
+    );
+    s.clock.now = now + 36 * hour;
     await s.sql.run("UPDATE card_events SET attempts = CASE WHEN id = 'known' THEN 200 ELSE 199 END");
     await s.round();
     assert.equal((await s.stateOf('known'))?.state, 'open');

@@ -6,6 +6,7 @@
 
 import { readLosses } from '../../credits/ledger/accounts.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import { isSpent, type Patience } from '../../kernel/background/patience.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -47,8 +48,8 @@ const mostBatches = 40;
 const mostUnanswered = 5;
 /** After a failure that is not of one event. */
 const inboxPauseMs = 5_000;
-/** About a day and a half of trying. */
-const mostAttempts = 200;
+/** A day and a half of trying. */
+const patience: Patience = { tries: 200, ms: 36 * 3_600_000 };
 /** A quote whose session was never made, because the process died while asking. */
 const abandonedAfterMs = 5 * 60_000;
 /** Events are listed by the second of their making and may appear a little late. */
@@ -223,7 +224,9 @@ export class CardWorker {
     const { sql, now } = this.#options;
     this.#report(error, 'card webhook put off');
     await sql.transaction(async (tx) => {
-      const hopeless = events.filter(({ attempts }) => attempts >= mostAttempts);
+      const hopeless = events.filter(({ attempts, receivedAt }) =>
+        isSpent(patience, attempts, receivedAt, now()),
+      );
       await postponeEvents(tx, events, ({ attempts }) => now() + backoffMs(eventRetry, attempts + 1));
       // Nobody could find out what they tell of: a person has to.
       await endEvents(tx, hopeless, 'open');

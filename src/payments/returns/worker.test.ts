@@ -14,6 +14,7 @@ import { ReturnWorker } from './worker.ts';
 
 const second = 1_000;
 const minute = 60 * second;
+const hour = 60 * minute;
 const start = Date.UTC(2026, 0, 1);
 
 const row: ReturnRow = {
@@ -132,6 +133,7 @@ forEachEngine((_engine, open) => {
       ['due', 1, 'not taken', start + 2 * second, undefined, undefined],
     );
     await s.sql.run('UPDATE payment_returns SET tries = 28, due_at = 0');
+    s.clock.now = start + 12 * hour;
     await s.work();
     assert.deepEqual([(await s.read()).state, (await s.read()).tries], ['due', 29]);
     await s.sql.run('UPDATE payment_returns SET due_at = 0');
@@ -154,9 +156,30 @@ forEachEngine((_engine, open) => {
     assert.deepEqual([put.state, put.tries, put.dueAt], ['due', 1, start + 2 * second]);
     assert.equal(put.reason?.length, 300);
     await s.sql.run("UPDATE payment_returns SET tries = 29, due_at = 0 WHERE id = 'one'");
+    s.clock.now = start + 12 * hour;
     await s.work();
     assert.equal((await s.read()).state, 'by_hand');
   });
+
+  for (const [how, why, world] of [
+    ['cannot be sent', 'empty', { prepare: () => Promise.reject(new CannotSend('empty')) }],
+    ['is void', 'not taken', { outcome: async () => ({ state: 'void', reason: 'not taken' }) }],
+  ] satisfies [string, string, object][])
+    test(`many tries at once are no half a day, by whatever clocks: what ${how} is not left to a person yet`, async (t) => {
+      const s = await setUp(t, await open(returnsTestMigrations));
+      await s.add('one');
+      Object.assign(s.world, world);
+      for (const [tries, state] of [
+        [60, 'due'],
+        [61, 'by_hand'],
+      ] as const) {
+        await s.sql.run('UPDATE payment_returns SET tries = ?, due_at = 0', tries - 1);
+        await s.work();
+        const { reason, ...left } = await s.read();
+        assert.deepEqual([left.state, reason], [state, why]);
+        s.clock.now = start + 12 * hour;
+      }
+    });
 
   test('what was stored as sent is only ever asked for, however long nobody answers', async (t) => {
     const s = await setUp(t, await open(returnsTestMigrations));

@@ -1,6 +1,7 @@
 /** Sends the returns that are due and finds out what became of those that were sent. All of it starts from rows. */
 import type { Credits } from '../../credits/credits.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import { isSpent, type Patience } from '../../kernel/background/patience.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { messageOf } from '../../kernel/errors.ts';
@@ -35,8 +36,8 @@ export interface ReturnWorkerOptions {
 
 const atOnce = 20;
 const longestRecheckMs = 10 * 60_000;
-/** About half a day: then a person has to look. */
-const mostTries = 30;
+/** Half a day: then a person has to look. */
+const patience: Patience = { tries: 30, ms: 12 * 3_600_000 };
 const pauseMs = 10_000;
 /** Other processes make returns too. */
 const longestSleepMs = 60_000;
@@ -169,7 +170,7 @@ export class ReturnWorker {
   async #again(row: ReturnRow, reason: string): Promise<void> {
     const { sql, now } = this.#options;
     const tries = row.tries + 1;
-    if (tries >= mostTries) {
+    if (isSpent(patience, tries, row.createdAt, now())) {
       await this.#leaveToPerson(row, reason);
       return;
     }
@@ -189,7 +190,7 @@ export class ReturnWorker {
   async #putOff(row: ReturnRow, reason: string): Promise<void> {
     const { sql, now } = this.#options;
     const tries = row.tries + 1;
-    if (row.state === 'due' && tries >= mostTries) {
+    if (row.state === 'due' && isSpent(patience, tries, row.createdAt, now())) {
       await this.#leaveToPerson(row, reason);
       return;
     }
