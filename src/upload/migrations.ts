@@ -256,4 +256,13 @@ export const uploadMigrations: readonly Migration[] = [
       ALTER TABLE upload_sessions ADD COLUMN missed TEXT;
     `,
   },
+  {
+    // When the first of `misses`, or of `unreadable`, was by the database's clock; NULL: before this was noted.
+    id: 'upload-017-missed-since',
+    up: `
+      ALTER TABLE upload_bundles ADD COLUMN unreadable_since BIGINT;
+      ALTER TABLE upload_items ADD COLUMN missed_since BIGINT;
+      ALTER TABLE upload_sessions ADD COLUMN missed_since BIGINT;
+    `,
+  },
 ];

@@ -6,7 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import { dueBounds } from '../../storage/sql/due.ts';
 import { clocks, LostLease, type Transactions } from '../../storage/sql/lease.ts';
-import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { Row, Sql, SqlExecutor } from '../../storage/sql/sql.ts';
+import { readInteger } from '../../storage/sql/typed-rows.ts';
 import { type BundleRow, dueBundles, isDueBundle, readBundle } from './bundle-rows.ts';
 
 /** The longest that any process asks for: a bundle that is held further into the future is held by a wrong clock. */
@@ -14,6 +15,8 @@ export const maxLeaseMs = 9_000;
 
 export interface BundleLease {
   readonly bundle: BundleRow;
+  /** By the database's clock. */
+  readonly takenAt: number;
   /** Aborted when another process has the bundle, or this one stops. */
   readonly signal: AbortSignal;
   /** Transactions of the work, each undone where another process has the bundle by now. */
@@ -53,12 +56,12 @@ export class BundleLeases {
       // Its time is over, and this process is still at it: others may take it, and until then it can be renewed.
       if (this.#held.has(plan)) continue;
       const held = { holder: randomUUID(), work: new AbortController() };
-      let row: Awaited<ReturnType<Sql['get']>>;
+      let row: Row | undefined;
       try {
         row = await this.#sql.get(
           `UPDATE upload_bundles SET holder = ?, held_until = ${this.#now} + ?
            WHERE plan = ? AND ${isDueBundle} AND state <> 'permanent' AND state <> 'dropped' AND ${this.#isFree}
-           RETURNING *`,
+           RETURNING *, ${this.#now} AS taken_at`,
           held.holder,
           this.#leaseMs,
           plan,
@@ -69,7 +72,7 @@ export class BundleLeases {
         if (taken.length === 0) throw error;
         break;
       }
-      if (row !== undefined) taken.push(this.#lease(readBundle(row), held));
+      if (row !== undefined) taken.push(this.#lease(readBundle(row), readInteger(row.taken_at), held));
     }
     return taken;
   }
@@ -98,7 +101,7 @@ export class BundleLeases {
     return `(holder IS NULL OR held_until < ${this.#now} OR held_until > ${this.#now} + ${maxLeaseMs})`;
   }
 
-  #lease(bundle: BundleRow, held: Held): BundleLease {
+  #lease(bundle: BundleRow, takenAt: number, held: Held): BundleLease {
     const { plan } = bundle;
     const { holder, work } = held;
     this.#held.set(plan, held);
@@ -121,6 +124,7 @@ export class BundleLeases {
     };
     return {
       bundle,
+      takenAt,
       signal: work.signal,
       fenced: {
         transaction: (step) =>

@@ -26,6 +26,8 @@ const storedBundle = Type.Object({
   attempts: Type.Integer(),
   /** Checks in a row that found it mined and could not read its chunks. */
   unreadable: Type.Integer(),
+  /** When the first of them was, by the database's clock. */
+  unreadable_since: integerOrNull,
   due_at: Type.Integer(),
   created_at: Type.Integer(),
   changed_at: Type.Integer(),

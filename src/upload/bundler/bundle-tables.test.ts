@@ -5,6 +5,7 @@ import { createCredits } from '../../credits/ledger/ledger.ts';
 import { toldWallets } from '../../events/testing-wallets.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
+import { patience } from '../items/missing-blobs.ts';
 import { testMigrations } from '../testing.ts';
 import { findBundle, nextToLookAt, postedBundle } from './bundle-rows.ts';
 import {
@@ -270,6 +271,8 @@ forEachEngine((_engine, open) => {
     const misses = async (sql: Sql) =>
       Promise.all(['a', 'b', 'c', 'd'].map((id) => column(sql, 'misses', id)));
 
+    const age = (sql: Sql) => sql.run('UPDATE upload_items SET missed_since = missed_since - ?', patience.ms);
+
     it('leave the bundle with what is left, in its order; the eighth time they are lost', async () => {
       const { sql, credits } = await start();
       assert.deepEqual(await leaveOut(sql, credits, 'one', [miss('a'), miss('b')], pause, 100), {
@@ -328,9 +331,26 @@ forEachEngine((_engine, open) => {
       assert.deepEqual(await misses(sql), [0, 1, 2, 3], 'one that was missed before did not say which');
       for (let missed = 2; missed < 8; missed += 1)
         assert.equal(await countMiss(sql, 'one', miss('b')), false);
+      await age(sql);
       const missedAnother = await leaveOut(sql, credits, 'one', [miss('b', 'second')], pause, 100);
       assert.deepEqual(missedAnother, { lost: [], items: 2 });
       assert.equal(await column(sql, 'misses', 'b'), 1);
+    });
+
+    it('are not lost where many reads at once do not find them, but where it goes on for minutes', async () => {
+      const { sql, credits } = await start();
+      await sql.run('UPDATE upload_items SET misses = 0');
+      for (let missed = 1; missed <= 20; missed += 1)
+        assert.equal(await countMiss(sql, 'one', miss('b')), false);
+      await age(sql);
+      assert.equal(await countMiss(sql, 'one', miss('b')), true);
+      assert.equal(await countMiss(sql, 'one', miss('b', 'second')), false, 'the time begins with the count');
+      for (let missed = 2; missed <= 20; missed += 1)
+        assert.equal(await countMiss(sql, 'one', miss('b', 'second')), false);
+      assert.deepEqual((await leaveOut(sql, credits, 'one', [miss('b', 'second')], pause, 100)).lost, []);
+      await age(sql);
+      await sql.run("UPDATE upload_items SET state = 'planned', bundle = 'one' WHERE id = 'b'");
+      assert.deepEqual((await leaveOut(sql, credits, 'one', [miss('b', 'second')], pause, 100)).lost, ['b']);
     });
   });
 

@@ -25,12 +25,12 @@ test('a node that refuses bundles for a while costs no item its place', async ()
     const paid = await upload.balance(address);
     for (let refusals = 1; refusals <= 15; refusals += 1) {
       await eventually(`refusal ${refusals}`, async () => (await attemptsOf(upload)) >= refusals);
-      pass();
+      await pass();
     }
     assert.equal((await upload.get(`/v1/tx/${id}/status`)).body.status, 'CONFIRMED');
     node.refuses = false;
     await eventually('the bundle to be posted', async () => {
-      pass();
+      await pass();
       return node.posted.size > 0;
     });
     assert.equal(await upload.balance(address), paid);
@@ -47,7 +47,7 @@ test('items of a mined bundle that nobody can read go into another', async () =>
     await upload.sql.run('UPDATE upload_bundles SET unreadable = 20');
     node.confirmations = 50;
     await eventually('another bundle', async () => {
-      pass();
+      await pass();
       return node.posted.size > 1;
     });
     assert.equal((await upload.get(`/v1/tx/${id}/status`)).body.status, 'CONFIRMED');
@@ -78,13 +78,13 @@ test('bytes that are away for a while are waited for', async () => {
     await reader.close();
     await upload.blobs.delete(digest);
     for (let misses = 1; misses <= 3; misses += 1) {
-      pass();
+      await pass();
       await eventually('another try', async () => (await missesOf(upload, large)) === misses);
     }
     await eventually('the other to be posted', () => node.posted.size === 1);
     assert.equal((await upload.get(`/v1/tx/${large}/status`)).body.status, 'CONFIRMED');
     await upload.blobs.put(Buffer.concat(kept));
-    pass();
+    await pass();
     await eventually('it to be posted', () => node.posted.size === 2);
     assert.equal(await missesOf(upload, large), 0);
     const bundles = await upload.sql.all<{ id: string; items: number; size: number }>(
@@ -115,12 +115,12 @@ for (const [how, damage] of Object.entries(damages))
       const before = await upload.balance(address);
       const { large, small, digest } = await postTwo(upload);
       await damage(upload, digest, large);
-      pass();
+      await pass();
       await eventually('the bundle of the other', () => node.posted.size > 0);
       assert.equal((await upload.get(`/v1/tx/${large}/status`)).body.status, 'CONFIRMED', 'it may come back');
       const status = async () => (await upload.get(`/v1/tx/${large}/status`)).body;
       await eventually('it to be given up', async () => {
-        pass();
+        await pass();
         return (await status()).status === 'FAILED';
       });
       assert.equal((await status()).reason, 'missing_from_object_store');
@@ -142,7 +142,7 @@ for (const [how, damage] of Object.entries(damages))
 test('an item that is lost after its bundle was signed takes no other with it', async () => {
   await withNode(async (node, upload, pass) => {
     const { large, small, digest } = await postTwo(upload);
-    pass();
+    await pass();
     const stateOf = async () =>
       (await upload.sql.get<{ state: string }>('SELECT state FROM upload_bundles'))?.state;
     await eventually('both to be seeded', async () => (await stateOf()) === 'seeded');
@@ -150,7 +150,7 @@ test('an item that is lost after its bundle was signed takes no other with it', 
     // Mined, and its chunks are gone: it is to be seeded again.
     node.confirmations = 50;
     await eventually('it to be given up', async () => {
-      pass();
+      await pass();
       return (await upload.get(`/v1/tx/${large}/status`)).body.status === 'FAILED';
     });
     await eventually('the other to be posted in another bundle', () => node.posted.size === 2);

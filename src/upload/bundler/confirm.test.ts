@@ -27,6 +27,7 @@ const bundle: BundleRow = {
   seeded_at: 1,
   seedings: 1,
   unreadable: 0,
+  unreadable_since: null,
   block_height: null,
   attempts: 0,
   due_at: 0,

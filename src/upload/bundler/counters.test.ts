@@ -34,9 +34,9 @@ const missesOf = async (upload: TestUpload, id: string) =>
   (await upload.sql.get<{ misses: number }>('SELECT misses FROM upload_items WHERE id = ?', id))?.misses ?? 0;
 
 /** Lets time pass until something is so. */
-const untilPassing = (what: string, pass: () => void, check: () => Promise<boolean> | boolean) =>
+const untilPassing = (what: string, pass: () => Promise<void>, check: () => Promise<boolean> | boolean) =>
   eventually(what, async () => {
-    pass();
+    await pass();
     return check();
   });
 
@@ -68,11 +68,11 @@ test('misses of one item do not count against another of the same bundle', async
     await upload.blobs.delete(first.digest);
     await upload.blobs.delete(second.digest);
     for (let tries = 1; tries <= 7; tries += 1) {
-      pass();
+      await pass();
       await eventually('the next try', async () => (await missesOf(upload, first.id)) === tries);
     }
     await upload.blobs.put(first.data);
-    pass();
+    await pass();
     await eventually('the first to be posted', () => node.posted.size === 1);
     assert.equal(await missesOf(upload, first.id), 0);
     assert.equal(await statusOf(upload, first.id), 'CONFIRMED');

@@ -9,7 +9,7 @@ import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { countedMiss, maxMisses, missOf } from '../items/missing-blobs.ts';
+import { countedMiss, missedColumns, missOf, readMissed } from '../items/missing-blobs.ts';
 import { failItem, markDropped } from './endings.ts';
 
 /** An item, and which of its blobs was missed. */
@@ -41,19 +41,20 @@ export function leaveOut(
   return sql.transaction(async (tx) => {
     const lost: string[] = [];
     for (const { id, blob } of missed) {
-      const item = await tx.get<{ misses: number }>(
+      const row = await tx.get(
         `UPDATE upload_items SET state = 'new', bundle = NULL, position = NULL, bundle_offset = NULL,
-           ${countedMiss} WHERE id = ? AND bundle = ? AND state = 'planned' RETURNING misses`,
+           ${countedMiss(tx)} WHERE id = ? AND bundle = ? AND state = 'planned' RETURNING ${missedColumns(tx)}`,
         ...missOf(blob),
         id,
         plan,
       );
-      if (item === undefined) throw new Error(`${id} is not in bundle ${plan}`);
-      if (item.misses >= maxMisses) {
+      if (row === undefined) throw new Error(`${id} is not in bundle ${plan}`);
+      const { misses, isLost } = readMissed(row);
+      if (isLost) {
         await failItem(tx, credits, id, 'missing_from_object_store', now);
         lost.push(id);
       } else {
-        const notBefore = Math.ceil(now + backoffMs(pause, item.misses));
+        const notBefore = Math.ceil(now + backoffMs(pause, misses));
         await changeOne(tx, 'UPDATE upload_items SET not_before = ? WHERE id = ?', notBefore, id);
       }
     }
@@ -106,13 +107,13 @@ export function countMiss(sql: Transactions, plan: string, { id, blob }: Miss): 
       id,
       plan,
     );
-    const missed = await tx.get<{ misses: number }>(
-      `UPDATE upload_items SET ${countedMiss} WHERE id = ? AND bundle = ? RETURNING misses`,
+    const row = await tx.get(
+      `UPDATE upload_items SET ${countedMiss(tx)} WHERE id = ? AND bundle = ? RETURNING ${missedColumns(tx)}`,
       ...missOf(blob),
       id,
       plan,
     );
-    return (missed?.misses ?? 0) >= maxMisses;
+    return row !== undefined && readMissed(row).isLost;
   });
 }
 

@@ -386,7 +386,9 @@ describe('a bundle', () => {
       nodes.chunkRefusal = new Error('cut off');
       assert.deepEqual([(await go()).unreadable, (await go()).attempts], [2, 2]);
       nodes.chunkRefusal = undefined;
-      await set('unreadable = 19');
+      await set('unreadable = 40');
+      assert.equal((await go()).state, 'posted', 'many checks at once, by whatever clocks');
+      await set('unreadable = 19, unreadable_since = 0');
       const last = await go();
       assert.deepEqual([last.state, last.unreadable, last.due_at - time.now], ['posted', 20, 256 * pollMs]);
       assert.equal((await go()).state, 'dropped');
@@ -404,7 +406,7 @@ describe('a bundle', () => {
       const second = await go();
       assert.deepEqual([second.state, second.unreadable, second.last_error === null], ['posted', 2, false]);
       assert.deepEqual([nodes.given.length, deps.nodes.posted.length], [0, 0]);
-      await set('unreadable = 20');
+      await set('unreadable = 20, unreadable_since = 0');
       assert.equal((await go()).state, 'dropped');
       assert.deepEqual(await itemStates(), ['new']);
     });
@@ -423,7 +425,7 @@ describe('a bundle', () => {
       assert.deepEqual(put, { not_before: time.now + pollMs, misses: 1 });
       assert.match(await metrics(), /^upload_items_unread_total 1$/m);
       await sql.run('DELETE FROM upload_heads');
-      await sql.run("UPDATE upload_items SET misses = 7 WHERE state = 'planned'");
+      await sql.run("UPDATE upload_items SET misses = 7, missed_since = 0 WHERE state = 'planned'");
       await go();
       assert.equal((await row()).state, 'dropped');
       assert.deepEqual(await itemStates(), ['failed', 'new']);
@@ -449,7 +451,7 @@ describe('a bundle', () => {
       assert.deepEqual(await sql.get('SELECT misses FROM upload_items'), { misses: 0 });
       await begin('posted');
       await sql.run('UPDATE upload_heads SET bytes = ?', damaged);
-      await sql.run('UPDATE upload_items SET misses = 7');
+      await sql.run('UPDATE upload_items SET misses = 7, missed_since = 0');
       // The tree that was right stays until something is refused.
       nodes.chunkRefusal = new NodeRefused(400, 'invalid_proof');
       await go();
@@ -471,7 +473,7 @@ describe('a bundle', () => {
         assert.equal((await go()).state, 'seeded');
         await set("state = 'posted'");
         await sql.run('DELETE FROM upload_heads');
-        await sql.run('UPDATE upload_items SET misses = 7');
+        await sql.run('UPDATE upload_items SET misses = 7, missed_since = 0');
         const mined = (confirmations: number) =>
           found({ state: 'mined', blockHeight: height, confirmations } as const, height);
         nodes.status = mined(1);
@@ -501,7 +503,7 @@ describe('a bundle', () => {
       nodes.chunkRefusal = new Error('cut off');
       await go();
       await sql.run('DELETE FROM upload_heads');
-      await sql.run('UPDATE upload_items SET misses = 7');
+      await sql.run('UPDATE upload_items SET misses = 7, missed_since = 0');
       nodes.status = absent(height);
       assert.equal((await go()).state, 'dropped');
       await assert.rejects(deps.reader.tree(plan, stopping.signal), /at least one item/);

@@ -11,6 +11,7 @@ import type { Credits } from '../../credits/credits.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { parseTransactionJson, transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
+import { isSpent, type Patience } from '../../kernel/background/patience.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { NodeRefused } from '../../outside/arweave/nodes.ts';
@@ -47,7 +48,7 @@ export const longestWaitMs = (pollMs: number): number =>
 const longestProblem = 500;
 const mostCauses = 3;
 /** Checks in a row of a mined bundle whose chunks cannot be read, after which its items are planned anew. */
-const maxUnreadable = 20;
+const patience: Patience = { tries: 20, ms: 3_600_000 };
 
 /** Takes a bundle through all the steps that can be done at once. `stopping`: this process stops. */
 export async function advanceBundle(
@@ -285,13 +286,15 @@ class BundleSteps {
   /** Nodes may be slow with the chunks of what they mined; after many checks the bundle is given up. */
   async #seedAgain(bundle: BundleRow): Promise<false> {
     const { log, now, pollMs } = this.#deps;
-    const unreadable = bundle.unreadable + 1;
-    if (unreadable > maxUnreadable) {
+    const { takenAt } = this.#lease;
+    const since = bundle.unreadable === 0 ? takenAt : bundle.unreadable_since;
+    if (isSpent(patience, bundle.unreadable, since ?? 0, takenAt)) {
       log.error({ plan: bundle.plan, tx: bundle.tx_id }, 'a mined bundle cannot be read: making another');
       return this.#drop(bundle);
     }
     log.warn({ plan: bundle.plan, tx: bundle.tx_id }, 'chunks of a bundle cannot be read: seeding again');
-    await this.#mark(bundle, 'posted', 'changed_at = ?', now());
+    await this.#mark(bundle, 'posted', 'changed_at = ?, unreadable_since = ?', now(), since);
+    const unreadable = bundle.unreadable + 1;
     const delayMs = backoffMs(
       { firstMs: 2 * pollMs, longestMs: longestUnreadablePolls * pollMs },
       unreadable,
@@ -316,13 +319,18 @@ class BundleSteps {
     return Math.max(pollMs, Math.min(60_000, (now() - (bundle.posted_at ?? 0)) / 10));
   }
 
-  #mark(bundle: BundleRow, state: BundleRow['state'], assignment: string, value: number): Promise<void> {
+  #mark(
+    bundle: BundleRow,
+    state: BundleRow['state'],
+    assignment: string,
+    ...values: readonly (number | null)[]
+  ): Promise<void> {
     return this.#lease.fenced.transaction((tx) =>
       changeOne(
         tx,
         `UPDATE upload_bundles SET state = ?, ${assignment} WHERE plan = ? AND state = ?`,
         state,
-        value,
+        ...values,
         bundle.plan,
         bundle.state,
       ),

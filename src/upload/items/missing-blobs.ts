@@ -3,11 +3,33 @@
  * same one again is counted, because a store can be away without saying so. That another is missing the next time says that
  * this one was found, or nothing about it: with many blobs some are missed again and again by a store that is away for some.
  */
+import { isSpent, type Patience } from '../../kernel/background/patience.ts';
+import { clocks } from '../../storage/sql/lease.ts';
+import type { Row, SqlExecutor } from '../../storage/sql/sql.ts';
+import { readInteger } from '../../storage/sql/typed-rows.ts';
 
-/** Reads in a row that miss a blob, after which it is lost. */
-export const maxMisses = 8;
+/** Reads in a row that miss a blob, and how long they take, after which it is lost. */
+export const patience: Patience = { tries: 8, ms: 4 * 60_000 };
 
-/** Of a row with `misses` and `missed`, the blob that was missed last: counts a miss. Takes `missOf`. */
-export const countedMiss = 'misses = CASE WHEN missed <> ? THEN 1 ELSE misses + 1 END, missed = ?';
+/** A blob that was missed once more. */
+export interface Missed {
+  /** Reads in a row. */
+  readonly misses: number;
+  readonly isLost: boolean;
+}
 
-export const missOf = (blob: string): readonly [string, string] => [blob, blob];
+/** Counts a miss of a row with `misses`, `missed` (the blob that was missed last) and `missed_since`. Takes `missOf`. */
+export const countedMiss = ({ engine }: Pick<SqlExecutor, 'engine'>): string =>
+  `missed_since = CASE WHEN misses = 0 OR missed <> ? THEN ${clocks[engine]} ELSE missed_since END,
+   misses = CASE WHEN missed <> ? THEN 1 ELSE misses + 1 END, missed = ?`;
+
+export const missOf = (blob: string): readonly [string, string, string] => [blob, blob, blob];
+
+/** What the row returns for `readMissed`. By the database's clock: several processes count together. */
+export const missedColumns = ({ engine }: Pick<SqlExecutor, 'engine'>): string =>
+  `misses, ${clocks[engine]} - COALESCE(missed_since, 0) AS missed_for`;
+
+export function readMissed(row: Row): Missed {
+  const misses = readInteger(row.misses);
+  return { misses, isLost: isSpent(patience, misses, 0, readInteger(row.missed_for)) };
+}

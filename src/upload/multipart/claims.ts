@@ -8,7 +8,7 @@ import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { countedMiss, missOf } from '../items/missing-blobs.ts';
+import { countedMiss, type Missed, missedColumns, missOf, readMissed } from '../items/missing-blobs.ts';
 
 /** A process that works on a session renews its claim before this is over. */
 const claimMs = 60_000;
@@ -88,15 +88,20 @@ async function holdUntil(sql: Sql, { session, name }: Claim, until: number): Pro
   return changed > 0;
 }
 
-/** Counts that a blob of the session was not found; answers how often in a row that was so, 0 where others have claimed it. */
-export async function countMissedPart(sql: Sql, { session, name }: Claim, blob: string): Promise<number> {
-  const missed = await sql.get<{ misses: number }>(
-    `UPDATE upload_sessions SET ${countedMiss} WHERE id = ? AND claim = ? AND state = 'finalizing' RETURNING misses`,
+/** Counts that a blob of the session was not found; undefined where others have claimed it. */
+export async function countMissedPart(
+  sql: Sql,
+  { session, name }: Claim,
+  blob: string,
+): Promise<Missed | undefined> {
+  const row = await sql.get(
+    `UPDATE upload_sessions SET ${countedMiss(sql)} WHERE id = ? AND claim = ? AND state = 'finalizing'
+     RETURNING ${missedColumns(sql)}`,
     ...missOf(blob),
     session,
     name,
   );
-  return missed?.misses ?? 0;
+  return row && readMissed(row);
 }
 
 /** First in the transaction that stores the item: nobody else takes the session up before it ends. */

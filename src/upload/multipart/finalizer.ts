@@ -21,7 +21,6 @@ import type { StoredPayload } from '../intake/payload-sink.ts';
 import type { Payers } from '../intake/payment.ts';
 import { deleteUnused } from '../items/blob-uses.ts';
 import { findItem, findKept, type StoredItem } from '../items/item-rows.ts';
-import { maxMisses } from '../items/missing-blobs.ts';
 import { findDamage, readItemBytes, type Segment } from '../items/segments.ts';
 import {
   type Claim,
@@ -185,8 +184,9 @@ export class Finalizer {
         log.warn({ err: error, session: id }, 'an upload was taken over while it was finalized');
         throw uploadErrors.sessionBusy();
       }
-      const misses = error instanceof MissingBytes ? await countMissedPart(sql, claim, error.blob) : 0;
-      const isLost = misses >= maxMisses;
+      const missed =
+        error instanceof MissingBytes ? await countMissedPart(sql, claim, error.blob) : undefined;
+      const { misses = 0, isLost = false } = missed ?? {};
       const answer = isLost ? uploadErrors.lostUpload() : translateError(error);
       if (isLost) log.error({ err: error, session: id }, 'bytes of an upload are lost: it is given up');
       else if (!(answer instanceof HttpError) || answer.status >= 500)

@@ -13,7 +13,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
-import { maxMisses } from '../items/missing-blobs.ts';
+import { patience } from '../items/missing-blobs.ts';
 import { pricePerByte, startTestUpload, type TestUpload, testMigrations } from '../testing.ts';
 
 const random = seededRandom(649);
@@ -77,13 +77,17 @@ describe('an upload in parts whose bytes are not there, or others', () => {
       };
       const stateOf = async (id: string) =>
         (await reading.get(`/v1/chunks/solana/${id}/status`)).body.status as string;
-      return { item, upload: reading, put, finalize, miss, stateOf };
+      /** The database's clock is not the test's. */
+      const age = (id: string) =>
+        sql.run(`UPDATE upload_sessions SET missed_since = missed_since - ? WHERE id = ?`, patience.ms, id);
+      return { item, upload: reading, put, finalize, miss, stateOf, age };
     };
     it('is given up when they were not found again and again, is not charged, and may be sent again', async () => {
-      const { item, upload, put, finalize, miss, stateOf } = await begin();
+      const { item, upload, put, finalize, miss, stateOf, age } = await begin();
       const id = await put(item);
       await blobs.delete(sha256(item));
-      for (let tried = 1; tried < maxMisses; tried += 1) await miss(id);
+      for (let tried = 1; tried < patience.tries; tried += 1) await miss(id);
+      await age(id);
       const over = await finalize(id);
       assert.equal(over.status, 400);
       assert.match(over.text, /Invalid Data Item! Its bytes were lost here: upload it again/);
@@ -95,11 +99,12 @@ describe('an upload in parts whose bytes are not there, or others', () => {
     });
 
     it('goes on when they are found again, and misses of before do not count with later ones', async () => {
-      const { item, upload, put, finalize, miss, stateOf } = await begin(0n);
+      const { item, upload, put, finalize, miss, stateOf, age } = await begin(0n);
       const id = await put(item);
       for (const round of ['first', 'second']) {
         await blobs.delete(sha256(item));
-        for (let tried = 1; tried < maxMisses; tried += 1) await miss(id);
+        for (let tried = 1; tried < patience.tries; tried += 1) await miss(id);
+        await age(id);
         await blobs.put(item);
         assert.equal((await finalize(id)).status, 402, round);
         assert.equal(await stateOf(id), 'UNDERFUNDED');
@@ -109,16 +114,26 @@ describe('an upload in parts whose bytes are not there, or others', () => {
     });
 
     it('goes on where now one of its parts is not found, and now another', async () => {
-      const { item, put, finalize, miss } = await begin();
+      const { item, put, finalize, miss, age } = await begin();
       const id = await put(item, 10_000);
       const parts = [item.subarray(0, 10_000), item.subarray(10_000)];
-      for (let tried = 1; tried < 2 * maxMisses; tried += 1) {
+      for (let tried = 1; tried < 2 * patience.tries; tried += 1) {
         const part = parts[tried % 2] ?? none;
         await blobs.delete(sha256(part));
         await miss(id);
+        await age(id);
         await blobs.put(part);
       }
       assert.equal((await finalize(id)).status, 200);
+    });
+
+    it('goes on where it was tried many times at once, by processes that do not wait for one another', async () => {
+      const { item, put, finalize, miss, age } = await begin();
+      const id = await put(item);
+      await blobs.delete(sha256(item));
+      for (let tried = 1; tried <= 2 * patience.tries; tried += 1) await miss(id);
+      await age(id);
+      assert.equal((await finalize(id)).status, 400);
     });
 
     it('is not called invalid because they rotted', async () => {
