@@ -340,8 +340,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/items/missing-blobs.ts',
-        find: 'const maxMisses = 8;',
-        put: 'const maxMisses = 1;',
+        find: '{ tries: 8, ms: 4 * 60_000 }',
+        put: '{ tries: 1, ms: 0 }',
       },
     ],
     fails: { unit: 'src/upload/bundler/counters.test.ts' },
@@ -1988,8 +1988,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/bundler/misses.ts',
-        find: '      if (item.misses >= maxMisses) {',
-        put: '      const tried = await tx.get<{ attempts: number }>(\n        "SELECT attempts FROM upload_bundles WHERE plan = ?",\n        plan,\n      );\n      if (item.misses + (tried?.attempts ?? 0) >= maxMisses) {',
+        find: '      if (isLost) {',
+        put: '      const tried = await tx.get<{ attempts: number }>(\n        "SELECT attempts FROM upload_bundles WHERE plan = ?",\n        plan,\n      );\n      if (isLost || misses + (tried?.attempts ?? 0) >= 8) {',
       },
     ],
     fails: simulation('uploads'),
@@ -2421,8 +2421,8 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/multipart/finalizer.ts',
-        find: 'const isLost = misses >= maxMisses;',
-        put: 'const isLost = misses < 0;',
+        find: 'const { misses = 0, isLost = false } = missed ?? {};',
+        put: 'const { misses = 0 } = missed ?? {};\n      const isLost = false;',
       },
     ],
     fails: { unit: 'src/upload/multipart/lost-parts.test.ts' },
@@ -2476,11 +2476,55 @@ export const mends: readonly Mend[] = [
     undo: [
       {
         file: 'src/upload/multipart/finalizer.ts',
-        find: 'const isLost = misses >= maxMisses;',
-        put: 'const isLost = misses < 0;',
+        find: 'const { misses = 0, isLost = false } = missed ?? {};',
+        put: 'const { misses = 0 } = missed ?? {};\n      const isLost = false;',
       },
     ],
     fails: simulation('upload-parts'),
+  },
+  {
+    what: 'the simulated world: an upload in parts is given up at once, because two clocks are apart',
+    undo: [
+      {
+        file: 'src/upload/items/missing-blobs.ts',
+        find: 'ms: 4 * 60_000',
+        put: 'ms: 0',
+      },
+    ],
+    fails: simulation('upload-parts', 'wrong clock,hidden blobs'),
+  },
+  {
+    what: 'a mined bundle is paid for again after many checks at once',
+    undo: [
+      {
+        file: 'src/upload/bundler/steps.ts',
+        find: '{ tries: 20, ms: 3_600_000 }',
+        put: '{ tries: 20, ms: 0 }',
+      },
+    ],
+    fails: { unit: 'src/upload/bundler/steps.test.ts' },
+  },
+  {
+    what: 'a return is left to a person after many tries at once',
+    undo: [
+      {
+        file: 'src/payments/returns/worker.ts',
+        find: '{ tries: 30, ms: 12 * 3_600_000 }',
+        put: '{ tries: 30, ms: 0 }',
+      },
+    ],
+    fails: { unit: 'src/payments/returns/worker.test.ts' },
+  },
+  {
+    what: 'a webhook of the card provider is left to a person after many tries at once',
+    undo: [
+      {
+        file: 'src/payments/card/worker.ts',
+        find: '{ tries: 200, ms: 36 * 3_600_000 }',
+        put: '{ tries: 200, ms: 0 }',
+      },
+    ],
+    fails: { unit: 'src/payments/card/worker.test.ts' },
   },
   {
     what: 'operators are told that nobody bundles, where the bytes of an item are not found',
