@@ -6,7 +6,7 @@
 
 import { readLosses } from '../../credits/ledger/accounts.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
-import { isSpent, type Patience } from '../../kernel/background/patience.ts';
+import { type GiveUpAfter, hasTriedEnough } from '../../kernel/background/give-up.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import type { Logger } from '../../kernel/log.ts';
@@ -49,7 +49,7 @@ const mostUnanswered = 5;
 /** After a failure that is not of one event. */
 const inboxPauseMs = 5_000;
 /** A day and a half of trying. */
-const patience: Patience = { tries: 200, ms: 36 * 3_600_000 };
+const giveUpAfter: GiveUpAfter = { tries: 200, ms: 36 * 3_600_000 };
 /** A quote whose session was never made, because the process died while asking. */
 const abandonedAfterMs = 5 * 60_000;
 /** Events are listed by the second of their making and may appear a little late. */
@@ -225,7 +225,7 @@ export class CardWorker {
     this.#report(error, 'card webhook put off');
     await sql.transaction(async (tx) => {
       const hopeless = events.filter(({ attempts, receivedAt }) =>
-        isSpent(patience, attempts, receivedAt, now()),
+        hasTriedEnough(giveUpAfter, attempts, receivedAt, now()),
       );
       await postponeEvents(tx, events, ({ attempts }) => now() + backoffMs(eventRetry, attempts + 1));
       // Nobody could find out what they tell of: a person has to.

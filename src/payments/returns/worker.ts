@@ -1,7 +1,7 @@
 /** Sends the returns that are due and finds out what became of those that were sent. All of it starts from rows. */
 import type { Credits } from '../../credits/credits.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
-import { isSpent, type Patience } from '../../kernel/background/patience.ts';
+import { type GiveUpAfter, hasTriedEnough } from '../../kernel/background/give-up.ts';
 import type { RunReport } from '../../kernel/background/run-record.ts';
 import { WakeableTask } from '../../kernel/background/wakeable-task.ts';
 import { messageOf } from '../../kernel/errors.ts';
@@ -37,7 +37,7 @@ export interface ReturnWorkerOptions {
 const atOnce = 20;
 const longestRecheckMs = 10 * 60_000;
 /** Half a day: then a person has to look. */
-const patience: Patience = { tries: 30, ms: 12 * 3_600_000 };
+const giveUpAfter: GiveUpAfter = { tries: 30, ms: 12 * 3_600_000 };
 const pauseMs = 10_000;
 /** Other processes make returns too. */
 const longestSleepMs = 60_000;
@@ -170,7 +170,7 @@ export class ReturnWorker {
   async #again(row: ReturnRow, reason: string): Promise<void> {
     const { sql, now } = this.#options;
     const tries = row.tries + 1;
-    if (isSpent(patience, tries, row.createdAt, now())) {
+    if (hasTriedEnough(giveUpAfter, tries, row.createdAt, now())) {
       await this.#leaveToPerson(row, reason);
       return;
     }
@@ -190,7 +190,7 @@ export class ReturnWorker {
   async #putOff(row: ReturnRow, reason: string): Promise<void> {
     const { sql, now } = this.#options;
     const tries = row.tries + 1;
-    if (row.state === 'due' && isSpent(patience, tries, row.createdAt, now())) {
+    if (row.state === 'due' && hasTriedEnough(giveUpAfter, tries, row.createdAt, now())) {
       await this.#leaveToPerson(row, reason);
       return;
     }

@@ -5,7 +5,7 @@ import { createCredits } from '../../credits/ledger/ledger.ts';
 import { toldWallets } from '../../events/testing-wallets.ts';
 import type { Sql } from '../../storage/sql/sql.ts';
 import { forEachEngine } from '../../storage/sql/testing.ts';
-import { patience } from '../items/missing-blobs.ts';
+import { giveUpAfter } from '../items/missing-blobs.ts';
 import { testMigrations } from '../testing.ts';
 import { findBundle, nextToLookAt, postedBundle } from './bundle-rows.ts';
 import {
@@ -271,7 +271,8 @@ forEachEngine((_engine, open) => {
     const misses = async (sql: Sql) =>
       Promise.all(['a', 'b', 'c', 'd'].map((id) => column(sql, 'misses', id)));
 
-    const age = (sql: Sql) => sql.run('UPDATE upload_items SET missed_since = missed_since - ?', patience.ms);
+    const age = (sql: Sql) =>
+      sql.run('UPDATE upload_items SET missed_since = missed_since - ?', giveUpAfter.ms);
 
     it('leave the bundle with what is left, in its order; the eighth time they are lost', async () => {
       const { sql, credits } = await start();

@@ -11,7 +11,7 @@ import type { Credits } from '../../credits/credits.ts';
 import type { DataTree } from '../../formats/arweave/data-root.ts';
 import { parseTransactionJson, transactionToJson } from '../../formats/arweave/transaction-json.ts';
 import { backoffMs } from '../../kernel/background/backoff.ts';
-import { isSpent, type Patience } from '../../kernel/background/patience.ts';
+import { type GiveUpAfter, hasTriedEnough } from '../../kernel/background/give-up.ts';
 import { messageOf } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import { NodeRefused } from '../../outside/arweave/nodes.ts';
@@ -48,7 +48,7 @@ export const longestWaitMs = (pollMs: number): number =>
 const longestProblem = 500;
 const mostCauses = 3;
 /** Checks in a row of a mined bundle whose chunks cannot be read, after which its items are planned anew. */
-const patience: Patience = { tries: 20, ms: 3_600_000 };
+const giveUpAfter: GiveUpAfter = { tries: 20, ms: 3_600_000 };
 
 /** Takes a bundle through all the steps that can be done at once. `stopping`: this process stops. */
 export async function advanceBundle(
@@ -288,7 +288,7 @@ class BundleSteps {
     const { log, now, pollMs } = this.#deps;
     const { takenAt } = this.#lease;
     const since = bundle.unreadable === 0 ? takenAt : bundle.unreadable_since;
-    if (isSpent(patience, bundle.unreadable, since ?? 0, takenAt)) {
+    if (hasTriedEnough(giveUpAfter, bundle.unreadable, since ?? 0, takenAt)) {
       log.error({ plan: bundle.plan, tx: bundle.tx_id }, 'a mined bundle cannot be read: making another');
       return this.#drop(bundle);
     }

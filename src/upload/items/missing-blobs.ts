@@ -3,13 +3,13 @@
  * same one again is counted, because a store can be away without saying so. That another is missing the next time says that
  * this one was found, or nothing about it: with many blobs some are missed again and again by a store that is away for some.
  */
-import { isSpent, type Patience } from '../../kernel/background/patience.ts';
+import { type GiveUpAfter, hasTriedEnough } from '../../kernel/background/give-up.ts';
 import { clocks } from '../../storage/sql/lease.ts';
 import type { Row, SqlExecutor } from '../../storage/sql/sql.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
 
 /** Reads in a row that miss a blob, and how long they take, after which it is lost. */
-export const patience: Patience = { tries: 8, ms: 4 * 60_000 };
+export const giveUpAfter: GiveUpAfter = { tries: 8, ms: 4 * 60_000 };
 
 /** A blob that was missed once more. */
 export interface Missed {
@@ -31,5 +31,5 @@ export const missedColumns = ({ engine }: Pick<SqlExecutor, 'engine'>): string =
 
 export function readMissed(row: Row): Missed {
   const misses = readInteger(row.misses);
-  return { misses, isLost: isSpent(patience, misses, 0, readInteger(row.missed_for)) };
+  return { misses, isLost: hasTriedEnough(giveUpAfter, misses, 0, readInteger(row.missed_for)) };
 }

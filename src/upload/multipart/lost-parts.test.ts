@@ -13,7 +13,7 @@ import { forEachEngine } from '../../storage/sql/testing.ts';
 import { itemOwner } from '../../wallets/data-items/owner.ts';
 import { signItem, solanaSigner } from '../../wallets/data-items/signer.ts';
 import { ed25519TestKey } from '../../wallets/testing/keys.ts';
-import { patience } from '../items/missing-blobs.ts';
+import { giveUpAfter } from '../items/missing-blobs.ts';
 import { pricePerByte, startTestUpload, type TestUpload, testMigrations } from '../testing.ts';
 
 const random = seededRandom(649);
@@ -79,14 +79,18 @@ describe('an upload in parts whose bytes are not there, or others', () => {
         (await reading.get(`/v1/chunks/solana/${id}/status`)).body.status as string;
       /** The database's clock is not the test's. */
       const age = (id: string) =>
-        sql.run(`UPDATE upload_sessions SET missed_since = missed_since - ? WHERE id = ?`, patience.ms, id);
+        sql.run(
+          `UPDATE upload_sessions SET missed_since = missed_since - ? WHERE id = ?`,
+          giveUpAfter.ms,
+          id,
+        );
       return { item, upload: reading, put, finalize, miss, stateOf, age };
     };
     it('is given up when they were not found again and again, is not charged, and may be sent again', async () => {
       const { item, upload, put, finalize, miss, stateOf, age } = await begin();
       const id = await put(item);
       await blobs.delete(sha256(item));
-      for (let tried = 1; tried < patience.tries; tried += 1) await miss(id);
+      for (let tried = 1; tried < giveUpAfter.tries; tried += 1) await miss(id);
       await age(id);
       const over = await finalize(id);
       assert.equal(over.status, 400);
@@ -103,7 +107,7 @@ describe('an upload in parts whose bytes are not there, or others', () => {
       const id = await put(item);
       for (const round of ['first', 'second']) {
         await blobs.delete(sha256(item));
-        for (let tried = 1; tried < patience.tries; tried += 1) await miss(id);
+        for (let tried = 1; tried < giveUpAfter.tries; tried += 1) await miss(id);
         await age(id);
         await blobs.put(item);
         assert.equal((await finalize(id)).status, 402, round);
@@ -117,7 +121,7 @@ describe('an upload in parts whose bytes are not there, or others', () => {
       const { item, put, finalize, miss, age } = await begin();
       const id = await put(item, 10_000);
       const parts = [item.subarray(0, 10_000), item.subarray(10_000)];
-      for (let tried = 1; tried < 2 * patience.tries; tried += 1) {
+      for (let tried = 1; tried < 2 * giveUpAfter.tries; tried += 1) {
         const part = parts[tried % 2] ?? none;
         await blobs.delete(sha256(part));
         await miss(id);
@@ -131,7 +135,7 @@ describe('an upload in parts whose bytes are not there, or others', () => {
       const { item, put, finalize, miss, age } = await begin();
       const id = await put(item);
       await blobs.delete(sha256(item));
-      for (let tried = 1; tried <= 2 * patience.tries; tried += 1) await miss(id);
+      for (let tried = 1; tried <= 2 * giveUpAfter.tries; tried += 1) await miss(id);
       await age(id);
       assert.equal((await finalize(id)).status, 400);
     });
