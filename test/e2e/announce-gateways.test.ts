@@ -121,9 +121,11 @@ describe('three gateways', () => {
     const receipt = await post();
     assert.deepEqual(receipt.fastFinalityIndexes, all.slice(0, 2));
     assert.deepEqual(receipt.dataCaches, all.slice(0, 2));
+    // Longer on a machine that is busy otherwise, on which everything is.
+    const second = Math.max(1_000, 25 * median(listening));
     await Promise.all([
-      within(1_000, home.urls.gateway ?? '', receipt.id),
-      within(1_000, near.urls.gateway ?? '', receipt.id),
+      within(second, home.urls.gateway ?? '', receipt.id),
+      within(second, near.urls.gateway ?? '', receipt.id),
     ]);
     await eventually(
       'the status to name two',
@@ -132,7 +134,7 @@ describe('three gateways', () => {
     assert.deepEqual((await status(receipt.id)).fastFinalityIndexes, all.slice(0, 2));
 
     const returned = await startGateway(1, far.dataDir);
-    await within(5_000, returned.urls.gateway ?? '', receipt.id);
+    await within(5 * second, returned.urls.gateway ?? '', receipt.id);
     await eventually(
       'the status to name all',
       async () => (await status(receipt.id)).fastFinalityIndexes.length === 3,
