@@ -9,7 +9,7 @@ import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import type { Transactions } from '../../storage/sql/lease.ts';
 import type { SqlExecutor } from '../../storage/sql/sql.ts';
-import { countedMiss, missedColumns, missOf, readMissed } from '../items/missing-blobs.ts';
+import { countMissOf } from '../items/missing-blobs.ts';
 import { failItem, markDropped } from './endings.ts';
 
 /** An item, and which of its blobs was missed. */
@@ -41,15 +41,14 @@ export function leaveOut(
   return sql.transaction(async (tx) => {
     const lost: string[] = [];
     for (const { id, blob } of missed) {
-      const row = await tx.get(
-        `UPDATE upload_items SET state = 'new', bundle = NULL, position = NULL, bundle_offset = NULL,
-           ${countedMiss(tx)} WHERE id = ? AND bundle = ? AND state = 'planned' RETURNING ${missedColumns(tx)}`,
-        ...missOf(blob),
-        id,
-        plan,
-      );
-      if (row === undefined) throw new Error(`${id} is not in bundle ${plan}`);
-      const { misses, isLost } = readMissed(row);
+      const counted = await countMissOf(tx, blob, {
+        table: 'upload_items',
+        set: "state = 'new', bundle = NULL, position = NULL, bundle_offset = NULL,",
+        where: "id = ? AND bundle = ? AND state = 'planned'",
+        values: [id, plan],
+      });
+      if (counted === undefined) throw new Error(`${id} is not in bundle ${plan}`);
+      const { misses, isLost } = counted;
       if (isLost) {
         await failItem(tx, credits, id, 'missing_from_object_store', now);
         lost.push(id);
@@ -107,13 +106,12 @@ export function countMiss(sql: Transactions, plan: string, { id, blob }: Miss): 
       id,
       plan,
     );
-    const row = await tx.get(
-      `UPDATE upload_items SET ${countedMiss(tx)} WHERE id = ? AND bundle = ? RETURNING ${missedColumns(tx)}`,
-      ...missOf(blob),
-      id,
-      plan,
-    );
-    return row !== undefined && readMissed(row).isLost;
+    const counted = await countMissOf(tx, blob, {
+      table: 'upload_items',
+      where: 'id = ? AND bundle = ?',
+      values: [id, plan],
+    });
+    return counted?.isLost ?? false;
   });
 }
 

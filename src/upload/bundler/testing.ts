@@ -66,6 +66,7 @@ export async function withNode(
     await work(node, upload, async () => {
       // By the database's clock.
       await upload.sql.run('UPDATE upload_items SET missed_since = missed_since - ?', hourMs);
+      await upload.sql.run('UPDATE upload_bundles SET unreadable_since = unreadable_since - ?', hourMs);
       now += hourMs;
     });
   } finally {

@@ -5,7 +5,7 @@
  */
 import { type GiveUpAfter, hasTriedEnough } from '../../kernel/background/give-up.ts';
 import { clocks } from '../../storage/sql/lease.ts';
-import type { Row, SqlExecutor } from '../../storage/sql/sql.ts';
+import type { SqlExecutor, SqlValue } from '../../storage/sql/sql.ts';
 import { readInteger } from '../../storage/sql/typed-rows.ts';
 
 /** Reads in a row that miss a blob, and how long they take, after which it is lost. */
@@ -18,18 +18,31 @@ export interface Missed {
   readonly isLost: boolean;
 }
 
-/** Counts a miss of a row with `misses`, `missed` (the blob that was missed last) and `missed_since`. Takes `missOf`. */
-export const countedMiss = ({ engine }: Pick<SqlExecutor, 'engine'>): string =>
-  `missed_since = CASE WHEN misses = 0 OR missed <> ? THEN ${clocks[engine]} ELSE missed_since END,
-   misses = CASE WHEN missed <> ? THEN 1 ELSE misses + 1 END, missed = ?`;
+/** The row that a blob was missed of. */
+interface MissingRow {
+  readonly table: 'upload_items' | 'upload_sessions';
+  readonly where: string;
+  readonly values: readonly SqlValue[];
+  /** What else changes of it, in SQL, with a comma at its end. */
+  readonly set?: string;
+}
 
-export const missOf = (blob: string): readonly [string, string, string] => [blob, blob, blob];
-
-/** What the row returns for `readMissed`. By the database's clock: several processes count together. */
-export const missedColumns = ({ engine }: Pick<SqlExecutor, 'engine'>): string =>
-  `misses, ${clocks[engine]} - COALESCE(missed_since, 0) AS missed_for`;
-
-export function readMissed(row: Row): Missed {
+/** Counts that the blob was missed, by the database's clock: several processes count together. Undefined where no row fits. */
+export async function countMissOf(
+  sql: SqlExecutor,
+  blob: string,
+  { table, where, values, set = '' }: MissingRow,
+): Promise<Missed | undefined> {
+  const now = clocks[sql.engine];
+  const row = await sql.get(
+    `UPDATE ${table} SET ${set}
+       missed_since = CASE WHEN misses = 0 OR missed <> ? THEN ${now} ELSE missed_since END,
+       misses = CASE WHEN missed <> ? THEN 1 ELSE misses + 1 END, missed = ?
+     WHERE ${where} RETURNING misses, ${now} - COALESCE(missed_since, 0) AS missed_for`,
+    ...[blob, blob, blob],
+    ...values,
+  );
+  if (row === undefined) return undefined;
   const misses = readInteger(row.misses);
   return { misses, isLost: hasTriedEnough(giveUpAfter, misses, 0, readInteger(row.missed_for)) };
 }

@@ -8,7 +8,7 @@ import { type Backoff, backoffMs } from '../../kernel/background/backoff.ts';
 import { changeOne } from '../../storage/sql/change-one.ts';
 import { dueBounds, isDue } from '../../storage/sql/due.ts';
 import type { Sql, SqlExecutor } from '../../storage/sql/sql.ts';
-import { countedMiss, type Missed, missedColumns, missOf, readMissed } from '../items/missing-blobs.ts';
+import { countMissOf, type Missed } from '../items/missing-blobs.ts';
 
 /** A process that works on a session renews its claim before this is over. */
 const claimMs = 60_000;
@@ -89,20 +89,16 @@ async function holdUntil(sql: Sql, { session, name }: Claim, until: number): Pro
 }
 
 /** Counts that a blob of the session was not found; undefined where others have claimed it. */
-export async function countMissedPart(
+export const countMissedPart = (
   sql: Sql,
   { session, name }: Claim,
   blob: string,
-): Promise<Missed | undefined> {
-  const row = await sql.get(
-    `UPDATE upload_sessions SET ${countedMiss(sql)} WHERE id = ? AND claim = ? AND state = 'finalizing'
-     RETURNING ${missedColumns(sql)}`,
-    ...missOf(blob),
-    session,
-    name,
-  );
-  return row && readMissed(row);
-}
+): Promise<Missed | undefined> =>
+  countMissOf(sql, blob, {
+    table: 'upload_sessions',
+    where: "id = ? AND claim = ? AND state = 'finalizing'",
+    values: [session, name],
+  });
 
 /** First in the transaction that stores the item: nobody else takes the session up before it ends. */
 export async function keepClaim(tx: SqlExecutor, { session, name }: Claim): Promise<void> {
